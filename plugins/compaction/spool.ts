@@ -6,8 +6,8 @@ import { tellingLines } from './spool/telling.js'
 const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_skill_resource', 'unified_search/skill']
 
 /**
- * Text over the limit goes to a file; the reader gets its beginning, its end, its size and where it is. How a file is read is called differently in each vocabulary. What a slot has put aside
- * itself is named as it is and not put aside once more: that file holds the whole, and the text only a part of it.
+ * Text over the limit goes to a file; the reader gets its beginning, its end, its size and where it is, or why it could not be
+ * kept: it is cut in any case. How a file is read is called differently in each vocabulary. What a slot has put aside itself is named as it is and not put aside once more: that file holds the whole, and the text only a part of it.
  */
 const spool: Compactor = async (result, call, context) => {
   const { output, context: live } = context.settings as { output?: { max_text_bytes?: number }; context?: { dynamic?: { enabled: boolean; tool_output_threshold: number } } }
@@ -18,8 +18,12 @@ const spool: Compactor = async (result, call, context) => {
   // Of a command the end says what came of it.
   const head_share = 'exit_code' in result.output ? 1 / 4 : 3 / 4
   const files = await filesOf(result.output, context)
-  if (files.length === 0) files.push({ path: await keep(context, call.slot, result.text), bytes: Buffer.byteLength(result.text) })
-  if (!('exit_code' in result.output)) return { ...result, text: shortened(result.text, limit, { files, head_share }) }
+  let lost: string | undefined
+  if (files.length === 0) {
+    const path = await keep(context, call.slot, result.text).catch((error: NodeJS.ErrnoException) => void (lost = error.code === 'ENOSPC' ? 'the disk is full' : (error.code ?? error.message)))
+    if (path !== undefined) files.push({ path, bytes: Buffer.byteLength(result.text) })
+  }
+  if (lost !== undefined || !('exit_code' in result.output)) return { ...result, text: shortened(result.text, limit, { files, head_share, lost }) }
   // What went wrong in the middle is what a model looks for first.
   const ends = shortened(result.text, limit, { files, head_share })
   const told = await toldIn(files, Math.floor(limit * share), ends, context)
@@ -53,11 +57,12 @@ async function filesOf({ spool_path, stderr_spool_path }: JsonObject, { workspac
   return stats.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [{ path, bytes }]))
 }
 
-function shortened(text: string, limit: number, { files, head_share, told = '' }: { files: readonly Kept[]; head_share: number; told?: string }): string {
+function shortened(text: string, limit: number, { files, head_share, told = '', lost }: { files: readonly Kept[]; head_share: number; told?: string; lost?: string | undefined }): string {
   const bytes = Buffer.from(text)
-  const whole = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  const whole = lost === undefined ? files.reduce((sum, { bytes }) => sum + bytes, 0) : bytes.length
   const where = files.map(({ path, bytes }) => (files.length > 1 ? `${path} (${bytes} bytes)` : path)).join(' and ')
-  const note = (left: number): string => `\n… ${left} of ${whole} bytes left out; the whole text is in ${where}\n${told === '' ? '' : `Lines in it that look like errors, by their numbers:\n${told}`}…`
+  const kept = lost === undefined ? `the whole text is in ${where}` : `they could not be kept (${lost}); ask for less at a time`
+  const note = (left: number): string => `\n… ${left} of ${whole} bytes left out; ${kept}\n${told === '' ? '' : `Lines in it that look like errors, by their numbers:\n${told}`}…`
   const room = Math.max(0, limit - Buffer.byteLength(note(whole)))
   const head = toLine(beginning(bytes.subarray(0, Math.floor(room * head_share))))
   const tail = fromLine(end(bytes.subarray(bytes.length - Math.floor(room * (1 - head_share)))))

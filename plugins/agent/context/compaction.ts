@@ -1,9 +1,9 @@
 import { block, withoutValues } from '../../../core/base/index.js'
 import { AgentError, meaningsIn, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
 import type { PaidConversation } from '../ledger/index.js'
-import { connect, sizeOf, type ModelConnection } from '../model/index.js'
+import { connect, sizeOf, type ModelConnection, type ModelRequest } from '../model/index.js'
 import {
-  asSummary, callsIn, envelopeOf, mergeSummaries, messageText, plainSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, summarySchema, transcript,
+  asSummary, callsIn, envelopeOf, imagesIn, mergeSummaries, messageText, plainSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, summarySchema, transcript,
 } from '../session/index.js'
 import { askFor } from './ask_for.js'
 import { keepResult, keepText } from './clearing.js'
@@ -24,6 +24,7 @@ export interface Compactable {
   readonly size: number
   /** The last compaction won little. */
   vain: boolean
+  request(): Promise<ModelRequest>
 }
 export interface CompactOptions {
   trigger: CompactTrigger
@@ -54,7 +55,7 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   const keep_from = startOfTail(state.messages, tail)
   if (keep_from === 0) return reads > 0
   const old = state.messages.slice(0, keep_from)
-  const summary = await summarise(thread, old, { window: context.budget.window, focus }, signal)
+  const summary = await summarise(thread, old, { context, focus, refused: trigger === 'recovery' }, signal)
   const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions')
   const latest = words.slice(-thread.settings.context.dynamic.retained_user_messages)
   const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.budget.hard / 4), (text) => keepText(thread, `input-${state.turn}`, text))
@@ -141,15 +142,22 @@ async function cutTo(messages: readonly Msg[], room: number, keep: (text: string
   return kept
 }
 
-/** The summary of the old part by a model, or without a usable answer a plain one: compaction never fails a turn. */
-async function summarise(thread: PaidConversation, old: readonly Msg[], known: { window: number; focus: string | undefined }, signal: AbortSignal): Promise<Summary> {
+/**
+ * The summary of the old part by a model, or without a usable answer a plain one: compaction never fails a turn. The thread's own model
+ * is asked at the end of that part, which its server remembers; another one, and one that found it too long, reads a record.
+ */
+async function summarise(thread: PaidConversation, old: readonly Msg[], { context, focus, refused }: { context: Compactable; focus: string | undefined; refused: boolean }, signal: AbortSignal): Promise<Summary> {
   const plain = () => plainSummary(old, thread.state.summary)
   try {
     const connection = await summariser(thread)
-    const window = connection.model.facts.context_window ?? known.window
-    const record = transcript(old, Math.max(0, window - most.summary) * 2)
-    const task = `${known.focus ? `Keep above all what concerns: ${known.focus}\n\n` : ''}${block('record', record)}`
-    const answer = await askFor(thread, { connection, system: summaryPrompt, task, schema: summarySchema, max_output_tokens: most.summary }, signal)
+    const window = connection.model.facts.context_window ?? context.budget.window
+    const images = new Map(imagesIn(old).map(({ sha256 }) => [sha256, { why: 'not sent again' }]))
+    const after = { ...(await context.request()), messages: old, images }
+    const asked = { connection, system: summaryPrompt, schema: summarySchema, max_output_tokens: most.summary }
+    const goesOn = !refused && connection.model.id === thread.connection.model.id && after.weight.system + after.weight.tools + sizeOf(old) + 2 * most.summary < window
+    const record = goesOn ? 'The record is all that stands above.' : block('record', transcript(old, Math.max(0, window - most.summary) * 2))
+    const task = `${focus ? `Keep above all what concerns: ${focus}\n\n` : ''}${record}`
+    const answer = await askFor(thread, { ...asked, task, ...(goesOn && { after }) }, signal)
     return answer ? asSummary(answer) : plain()
   } catch (error) {
     if (signal.aborted || (error instanceof AgentError && error.code === 'VT_SESSION_WRITE')) throw error

@@ -42,12 +42,12 @@ export class ContextWindow implements ConversationContext, Compactable {
     const { system, tools } = await this.segments.current()
     const { state, session_id, settings } = this.thread
     const { reasoning_effort } = settings.agent
-    const { sources } = this.thread.connection.model
+    const { sources, facts } = this.thread.connection.model
     const guessed = sources['context_window'] === 'assumed' && sources['max_output_tokens'] === 'default'
     return {
       system,
       messages: state.messages,
-      tools,
+      tools: facts.supports_tools === false ? [] : tools,
       weight: this.segments.weight,
       ...(!guessed && { max_output_tokens: this.budget.output }),
       session_id,

@@ -40,8 +40,7 @@ export class ModelRequests {
       const retrying: RequestContext['retrying'] = ({ attempt, cause, wait_ms }) =>
         thread.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
       try {
-        const tools = thread.connection.model.facts.supports_tools === false ? [] : request.tools
-        const accepted = await ask(thread.connection, { ...request, tools }, { providers: thread.providers, retrying, ...budgetOf(thread) })
+        const accepted = await ask(thread.connection, request, { providers: thread.providers, retrying, ...budgetOf(thread) })
         thread.context.answered(accepted)
         return accepted
       } catch (error) {

@@ -100,7 +100,7 @@ class Turn {
       if (limits.circling) return this.close('loop_detected', 'The last calls went in circles and were stopped.')
       const limit = limits.exhausted
       if (limit !== undefined) return this.close('tool_loop_limit_reached', `The limit ${limit} of this turn is reached.`)
-      await this.step(true)
+      await this.step()
       if (unanswered(thread.state).length > 0) continue
       const text = messageText(thread.state.messages.at(-1)!)
       const { finish } = this.pending!.accepted
@@ -139,15 +139,15 @@ class Turn {
   private pending: { accepted: ModelAnswer; cost: Cost; model: string } | undefined
 
   /** One answer of the model, written down before anything of it is done. */
-  private async step(withTools: boolean): Promise<void> {
+  private async step(withCalls = true): Promise<void> {
     const { thread, limits, speech, signal } = this
     limits.items = []
     limits.cancelled = false
     await thread.context.makeRoom(this.first, signal)
     await thread.completion.remind()
     this.first = false
-    const accepted = await thread.requests.send((connection, request, asking) => askModel(connection, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
-    const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted, withTools) }
+    const accepted = await thread.requests.send((connection, request, asking) => askModel(connection, { ...request, ...(!withCalls && { without_calls: true }) }, { ...asking, speech }, signal), signal)
+    const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted) }
     const { model } = thread.connection
     const cost = thread.costs.recordStep(accepted)
     this.cost = addCosts(this.cost, cost)
@@ -156,7 +156,7 @@ class Turn {
     this.pending = { accepted, cost, model: model.id }
   }
 
-  private async partsOf({ parts, finish }: ModelAnswer, withTools: boolean): Promise<MessagePart[]> {
+  private async partsOf({ parts, finish }: ModelAnswer): Promise<MessagePart[]> {
     const { thread } = this
     const step = thread.state.steps + 1
     const from = thread.connection.model.entry.name
@@ -164,7 +164,7 @@ class Turn {
     let index = 0
     for (const part of parts) {
       if (part.type !== 'raw_call') read.push({ ...part, from })
-      else if (withTools) {
+      else {
         const { tool_call_id, name, meta, item_id } = part
         const call_id = `c${step}-${index++}`
         if (item_id !== undefined) this.limits.itemOf.set(call_id, item_id)
@@ -202,7 +202,7 @@ class Turn {
     await this.thread.inject(untold, 'harness', 'not_applied')
   }
 
-  /** A last step without tools, in which the model says where things stand. */
+  /** A last step without calls, in which the model says where things stand. */
   private async close(outcome: OutcomeCode, why: string): Promise<TurnEnd> {
     await this.thread.harness('limit_reached', { message: why })
     const { not_applied } = this.thread.state

@@ -9,6 +9,8 @@ export interface ModelRequest {
   system: string
   messages: readonly Msg[]
   tools: LanguageModelV3FunctionTool[]
+  /** The answer is text. The tools are sent all the same, or the server would read the whole conversation anew: it remembers requests by their beginning. */
+  without_calls?: true
   /** By digest, the images of the messages as base64, or why one is not here. Absent: none is sent. */
   images?: ImagesOfRequest
   /** What `system` and `tools` take, each in tokens. */
@@ -58,6 +60,8 @@ export function outgoing(model: Model, request: ModelRequest): Omit<LanguageMode
     ...(request.max_output_tokens !== undefined && { maxOutputTokens: request.max_output_tokens }),
     providerOptions: optionsOf(model, request),
     ...(caches(model) ? marked(prompt, tools) : { prompt, ...(tools.length > 0 && { tools }) }),
+    // On Anthropic's wire the library says it by leaving the tools out.
+    ...(request.without_calls && tools.length > 0 && model.format !== 'anthropic-messages' && { toolChoice: { type: 'none' } }),
   }
 }
 

@@ -79,8 +79,15 @@ async function attempted(connection: ModelConnection, request: ModelRequest, con
         lose(answer)
         throw new AgentError('VT_LLM_REFUSED', `The model ${connection.model.id} refused to continue.`)
       }
-      if (answer.parts.some(({ type }) => type !== 'reasoning')) return { ...answer, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
+      const parts = request.without_calls ? answer.parts.filter(({ type }) => type !== 'raw_call') : answer.parts
+      const onlyCalled = parts.length < answer.parts.length && parts.every(isThought)
+      if (!parts.every(isThought) || (onlyCalled && request.tools.length === 0)) return { ...answer, parts, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
       lose(answer)
+      if (onlyCalled) {
+        // It was told to make no calls; what it does not see it cannot call.
+        request = { ...request, tools: [] }
+        continue
+      }
       // Asked again it would think as long again.
       if (answer.finish === 'length') throw new AgentError('VT_LLM_LENGTH', `The answer of ${connection.model.id} was cut at the limit of its length before it said anything.`)
       if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop') throw new AgentError('VT_LLM_EMPTY', `The model ${connection.model.id} answered with nothing.`)
@@ -114,6 +121,8 @@ function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream
   return wait_ms === 'stop' ? undefined : wait_ms
 }
 
+const isThought = ({ type }: Read['parts'][number]): boolean => type === 'reasoning'
+
 const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })
 
 /** About how many tokens a request has. */
@@ -139,7 +148,7 @@ async function once(connection: ModelConnection, request: ModelRequest, attempt:
     seen.begun = true
     const follower: Follower = {
       grew: (...growth) => (signal.aborted ? undefined : speech.grew(...growth)),
-      asks: (...growth) => (signal.aborted ? undefined : speech.asks(...growth)),
+      asks: (...growth) => (signal.aborted || request.without_calls ? undefined : speech.asks(...growth)),
       itemOf: (id) => speech.itemOf(id),
     }
     const partArrived = () => {

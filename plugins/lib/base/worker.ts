@@ -27,7 +27,7 @@ interface Thread {
 }
 
 const idleMs = 30_000
-const watchMs = 20
+const watchMs = 10
 
 /**
  * A thread that does the jobs of one script, one at a time, because it has one limit of memory. It stays for a while, because a warm one works in a

@@ -70,6 +70,8 @@ export interface Spool {
   writeNow(chunk: Buffer): void
   /** Puts other bytes in the place of some that were written. */
   replace(position: number, bytes: Buffer): Promise<void>
+  /** Removes a file that could not be written to its end: on a full disk it is in the way. */
+  discard(): Promise<void>
   close(): Promise<void>
 }
 
@@ -93,6 +95,10 @@ export async function openSpool(context: Context, label: string, end = 'txt'): P
       for (let at = 0; at < chunk.length; ) at += writeSync(file.fd, chunk, at)
     },
     replace: async (position, bytes) => void (await file.write(bytes, 0, bytes.length, position)),
+    discard: async () => {
+      await using folder = await ownFolder(context.workspace, spoolFolder)
+      await unlink(`${folder.ref}/${name}`).catch(() => undefined)
+    },
     close: () => file.close(),
   }
 }
@@ -102,10 +108,13 @@ export async function spool(context: Context, label: string, content: string, en
   const file = await openSpool(context, label, end)
   try {
     file.writeNow(Buffer.from(content))
+    return file.path
+  } catch (error) {
+    await file.discard()
+    throw error
   } finally {
     await file.close()
   }
-  return file.path
 }
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants

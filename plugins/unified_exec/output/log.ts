@@ -111,6 +111,7 @@ export class StreamLog {
       this.written += piece.length
     } catch {
       this.spool_path = undefined
+      this.file!.discard().catch(() => {})
     }
   }
 

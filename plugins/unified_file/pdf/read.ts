@@ -4,7 +4,7 @@ import type { ReadInput } from '../../lib/files/index.js'
 import type { PdfJob, PdfPage, PdfReading } from './worker.js'
 
 const most = { bytes: 32 * 1024 * 1024, pages: 20 }
-const parse = thread<PdfJob, PdfReading>(programFile('plugins/unified_file/pdf/worker.js'), { heap_mb: 512, growth_mb: 120, seconds: 20 })
+const parse = thread<PdfJob, PdfReading>(programFile('plugins/unified_file/pdf/worker.js'), { heap_mb: 512, growth_mb: 100, seconds: 20 })
 
 /** Some pages of a PDF: their text, and of a page that is scanned its pictures. */
 export async function readPdf(call: Call<ReadInput>, file: Handle, signal: AbortSignal): Promise<Result> {

@@ -42,7 +42,7 @@ interface Loading {
 const { getDocument, OPS } = library as unknown as { getDocument(source: object): Loading; OPS: { paintImageXObject: number } }
 
 /** Of one answer, bytes of text and of pictures; of one page its characters; of one picture its points and bytes. */
-const most = { text: 49_152, page: 262_144, pictures: 8_388_608, picture: 3_932_160, points: 16_000_000 }
+const most = { text: 49_152, page: 262_144, pictures: 8_388_608, picture: 3_932_160, points: 10_000_000 }
 /** Letters of a page that is scanned at most: what stamps and page numbers have. */
 const fewLetters = 16
 
@@ -61,9 +61,10 @@ function beginningOf(file: string, size: number): Buffer {
 }
 
 async function read({ file, bytes: size, first, last }: PdfJob): Promise<PdfReading> {
+  // The library takes the bytes for itself; who needs them again reads them again, or a large file would lie here twice.
   const bytes = beginningOf(file, size)
   const loading = getDocument({
-    data: Uint8Array.from(bytes), isEvalSupported: false, disableFontFace: true, useSystemFonts: false, enableXfa: false, stopAtErrors: false,
+    data: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length), isEvalSupported: false, disableFontFace: true, useSystemFonts: false, enableXfa: false, stopAtErrors: false,
     maxImageSize: most.points, isOffscreenCanvasSupported: false, verbosity: 0,
   })
   try {
@@ -71,7 +72,7 @@ async function read({ file, bytes: size, first, last }: PdfJob): Promise<PdfRead
     const pages: PdfPage[] = []
     let [text, pictures] = [0, 0]
     for (let number = first; number <= Math.min(last, document.numPages); number++) {
-      const page = await pageOf(await document.getPage(number), number, bytes)
+      const page = await pageOf(await document.getPage(number), number, () => beginningOf(file, size))
       text += Buffer.byteLength(page.text)
       pictures += page.pictures.reduce((sum, { data }) => sum + data.length, 0)
       if (pages.length > 0 && (text > most.text || pictures > most.pictures)) break
@@ -86,23 +87,24 @@ async function read({ file, bytes: size, first, last }: PdfJob): Promise<PdfRead
   }
 }
 
-async function pageOf(page: Page, number: number, bytes: Buffer): Promise<PdfPage> {
+async function pageOf(page: Page, number: number, file: () => Buffer): Promise<PdfPage> {
   const { items } = await page.getTextContent()
   const text = items.map(({ str = '', hasEOL }) => str + (hasEOL ? '\n' : '')).join('')
   const scanned = text.replace(/\s/g, '').length < fewLetters
-  const found = scanned ? await picturesOf(page, bytes) : { pictures: [], left_out: 0 }
+  const found = scanned ? await picturesOf(page, file) : { pictures: [], left_out: 0 }
   page.cleanup()
   return { number, text: text.length > most.page ? `${text.slice(0, most.page)}\n[the page continues for ${text.length - most.page} characters]\n` : text, ...found }
 }
 
 /** The pictures that a page shows, as they lie in the file where that is a JPEG, else as PNG. */
-async function picturesOf(page: Page, bytes: Buffer): Promise<Pick<PdfPage, 'pictures' | 'left_out'>> {
+async function picturesOf(page: Page, file: () => Buffer): Promise<Pick<PdfPage, 'pictures' | 'left_out'>> {
   const { fnArray, argsArray } = await page.getOperatorList()
   const shown = fnArray.flatMap((fn, index) => (fn === OPS.paintImageXObject ? [String(argsArray[index]![0])] : []))
   const found: (PdfPicture | undefined)[] = []
+  let bytes: Buffer | undefined
   for (const id of [...new Set(shown)].slice(0, 20)) {
     const pixels = await new Promise<Pixels | null>((resolve) => (id.startsWith('g_') ? page.commonObjs : page.objs).get(id, resolve))
-    const jpeg = pixels && embeddedJpeg(bytes, pixels)
+    const jpeg = pixels && embeddedJpeg((bytes ??= file()), pixels)
     const [mimeType, data] = jpeg ? ['image/jpeg', jpeg] : ['image/png', pixels && pngOf(pixels)]
     found.push(data && data.length <= most.picture ? { mimeType, data: data.toString('base64') } : undefined)
   }

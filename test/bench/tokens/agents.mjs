@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 const project = join(dirname(fileURLToPath(import.meta.url)), '../../..')
 const put = (path, value) => (mkdirSync(dirname(path), { recursive: true }), writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value)))
 const bin = (at, path) => join(at, 'node_modules', path)
+// Our key of the seal: names of spooled output bear a mark made with it, and have to be the same in every run.
+const sealKey = Buffer.alloc(32, 7)
 const range = ({ path, offset, limit }) => (offset === undefined ? `cat ${path}` : `sed -n '${offset},${offset + limit - 1}p' ${path}`)
 
 /** Deeds of tasks as calls: `words` has one for each deed. */
@@ -19,10 +21,11 @@ const ours = (api_format, base = '/v1') => {
     speak: (call) => [call],
     setup({ home, url, window }) {
       put(join(home, '.vtcode/vtcode.config.json'), {
-        custom_providers: [{ name: 'peer', api_format, base_url: `${url}${base}`, models: ['m'], api_key_env: 'none', context_window: window }],
-        agent: { model: 'peer/m', ...(window < 100_000 && { harness: { auto_compaction_threshold_tokens: Math.round(window * 0.7) } }) },
+        custom_providers: [{ name: 'peer', api_format, base_url: `${url}${base}`, models: { m: { supports_vision: true } }, api_key_env: 'none', context_window: window }],
+        agent: { model: 'peer/m' },
         policy: { allow: ['unified_exec/run', 'unified_exec/close'], deny: ['Bash(git push:*)'] },
       })
+      writeFileSync(join(home, '.vtcode/approvals.key'), sealKey, { mode: 0o600 })
     },
     command: ({ home, question, again }) => ({ argv: [process.execPath, '--import', join(project, 'test/support/seeded.mjs'), join(project, 'dist/core/bin.js'), 'exec', ...(again ? ['--continue'] : []), question], env: { VTCODE_HOME: join(home, '.vtcode') } }),
   }
@@ -82,7 +85,8 @@ export const agents = [
       edit: ({ path, edits }) => edits.map(([old_string, new_string]) => ({ name: 'replace', input: { file_path: path, instruction: 'Change it.', old_string, new_string } })),
       write: ({ path, content }) => ({ name: 'write_file', input: { file_path: path, content } }),
     }),
-    setup: ({ home }) => put(join(home, '.gemini/settings.json'), { security: { auth: { selectedType: 'gemini-api-key' } }, privacy: { usageStatisticsEnabled: false } }),
+    // It takes its window from the model's name: a million.
+    setup: ({ home, window }) => put(join(home, '.gemini/settings.json'), { model: { compressionThreshold: Math.min(0.5, (window * 0.7) / 1_048_576) }, security: { auth: { selectedType: 'gemini-api-key' } }, privacy: { usageStatisticsEnabled: false } }),
     command: ({ at, url, question, again }) => ({ argv: [process.execPath, bin(at, '@google/gemini-cli/bundle/gemini.js'), '--skip-trust', '-m', 'gemini-2.5-pro', '-y', ...(again ? ['-r', 'latest'] : []), '-p', question], env: { GEMINI_API_KEY: 'k', GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_NO_RELAUNCH: 'true' } }),
   },
 ]

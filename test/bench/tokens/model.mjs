@@ -19,10 +19,13 @@ const since = (list, own) => list.slice(list.findLastIndex(own) + 1)
 /** Every text in a value, as a reader of it sees them. */
 export const textIn = (value) => (typeof value === 'string' ? value : typeof value === 'object' && value !== null ? Object.values(value).map(textIn).join('\n') : '')
 export const hasTools = (body) => [body.tools ?? []].flat().length > 0
+/** Asked for text, whatever tools there are: by a word of the wire, or in so many words. */
+const mayCall = (body) => hasTools(body) && body.tool_choice !== 'none' && body.toolConfig?.functionCallingConfig?.mode !== 'NONE' && !forText.test(textIn((body.messages ?? body.input ?? body.contents ?? []).at(-1)))
+const forText = /JSON object that fits|No more calls are possible/
 
 /**
  * `steps`: calls, or a function of what was seen so far to calls; after them the model says that it is done. A request over the `window`
- * is refused as its provider would; one without tools is answered by a summary, as JSON where that is asked for.
+ * is refused as its provider would; one that asks for text is answered by a summary, as JSON where that is asked for.
  */
 export async function startModel() {
   const state = { steps: [], at: 0, requests: [], seen: [], window: Infinity }
@@ -39,9 +42,9 @@ export async function startModel() {
       state.seen.push(...results)
       const tokens = Math.ceil(text.length / 4)
       if (tokens > state.window) return response.writeHead(400, { 'content-type': 'application/json' }).end(tooLong(tokens, state.window))
-      const step = hasTools(body) ? state.steps[state.at++] : undefined
+      const step = mayCall(body) ? state.steps[state.at++] : undefined
       const calls = typeof step === 'function' ? step(state.seen.join('\n')) : (step ?? [])
-      const said = hasTools(body) ? 'Done.' : /JSON object that fits/.test(text) ? JSON.stringify({ goal: summary }) : summary
+      const said = mayCall(body) ? 'Done.' : /JSON object that fits/.test(text) ? JSON.stringify({ goal: summary }) : summary
       answers[wire](response, calls.map((call, index) => ({ id: `call_${state.requests.length}_${index}`, ...call })), said, tokens, request.url)
     })
   })

@@ -5,7 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import { hasTools, summary, textIn } from './model.mjs'
 
-const LONGEST = 120_000
+/** A busy machine makes forty steps of a slow agent long. */
+const LONGEST = 600_000
 
 /** Runs a task to its end in a folder of a fixed name, and says what was sent, seen and left behind. */
 export async function raced(model, agent, task, { root, at, tokensOf }) {

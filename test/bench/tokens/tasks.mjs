@@ -91,7 +91,7 @@ export const tasks = [
     id: "follow a server's output",
     files: { 'server.js': server },
     question: 'Start node server.js, wait for its first request, stop it.',
-    peer: [[sh('node server.js > out.log 2>&1 & echo $! > pid; sleep 2; cat out.log')], [sh('kill $(cat pid); rm pid out.log; echo stopped')]],
+    peer: [[sh('node server.js > out.log 2>&1 & echo $! > pid; sleep 2; cat out.log')], [sh('xargs kill < pid; rm pid out.log; echo stopped')]],
     ours: [[run('node server.js', { yield_time_ms: 2000, session_id: 'srv' })], [exec('close', { session_id: 'srv' })]],
     facts: ['listening on 4711', 'first request served'],
   },

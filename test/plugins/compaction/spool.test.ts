@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process'
 import { lstat, mkdir, readdir, symlink, unlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { Result } from 'vtcode'
+import { bin, surroundings } from '../../support/program.js'
 import { sealedIn } from '../../support/seal.js'
 
 let plugins: TempWorkspace
@@ -42,6 +44,21 @@ describe('spool', () => {
     expect(text).toContain(`bytes left out; the whole text is in .vtcode/spool/${name}\n`)
   })
 
+  it('cuts a longer one too where nothing can be kept, says so, and leaves nothing behind', async () => {
+    await using made = await tempWorkspace(Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`${`${index}`.padStart(3, '0')}-${'n'.repeat(200)}.txt`, ''])))
+    // The disk takes the beginning of a file and no more, as one does that fills up.
+    const call = (...input: string[]) => ['-c', 'ulimit -f 8; exec "$@"', 'sh', process.execPath, bin, '--mode', 'full-auto', '-c', 'policy.allow=["unified_exec/run"]', 'call', ...input]
+    for (const [input, whole] of [[['unified_search', 'list'], 90 * 208], [['unified_exec', 'run', '--command', 'seq 1 20000'], 40_000]] as const) {
+      const said = await new Promise<string>((resolve) => execFile('sh', call(...input), { cwd: made.root, env: surroundings(made), maxBuffer: 1e7 }, (_, stdout) => resolve(stdout)))
+      const { ok, text } = JSON.parse(said)
+      expect(ok, said.slice(0, 500)).toBe(true)
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192)
+      const [, left, all] = /… (\d+) of (\d+) bytes left out; they could not be kept \(EFBIG\); ask for less at a time\n/.exec(text)!
+      expect([Number(all) >= whole, Number(left) > Number(all) - 8192], text.slice(0, 200)).toEqual([true, true])
+      expect(await readdir(join(made.root, '.vtcode/spool')).then((names) => names.filter((name) => name !== '.gitignore'), () => [])).toEqual([])
+    }
+  }, 60_000)
+
   it('counts bytes, not characters, and cuts a single long line between characters', async () => {
     await using booted = await boot()
     const text = textOf(await booted.call('demo', { action: 'say', text: '😀', times: 2500 }))
@@ -64,7 +81,7 @@ describe('spool', () => {
     expect(await booted.read('.vtcode/spool/.gitignore')).toBe('*\n')
   })
 
-  it('follows no link that stands in the place of its folder: the text stays whole and a notice says why', async () => {
+  it('follows no link that stands in the place of its folder: the text is cut all the same and says why', async () => {
     await using booted = await boot()
     await using elsewhere = await tempWorkspace()
     await mkdir(join(booted.root, '.vtcode'))
@@ -72,8 +89,8 @@ describe('spool', () => {
     for (const target of [elsewhere.root, '../src']) {
       await symlink(target, join(booted.root, '.vtcode/spool'))
       const result = await booted.call('demo', { action: 'say', text: 'x', times: 9000 })
-      expect(textOf(result)).toHaveLength(9000)
-      expect(result.notices?.map(({ code }) => code)).toEqual(['VT_COMPACT_IGNORED'])
+      expect(Buffer.byteLength(textOf(result))).toBeLessThanOrEqual(8192)
+      expect(textOf(result)).toContain("of 9000 bytes left out; they could not be kept (VT_PATH_OUTSIDE); ask for less at a time\n")
       expect([...(await readdir(elsewhere.root)), ...(await readdir(join(booted.root, 'src')))]).toEqual([])
       await unlink(join(booted.root, '.vtcode/spool'))
     }

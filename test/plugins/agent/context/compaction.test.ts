@@ -7,7 +7,7 @@ import { fc, runs } from '../../../support/property.js'
 
 const files = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`f${index}.txt`, `word${index} of a large file\n`.repeat(400)]))
 const read = (index: number): Answer => ({ toolCalls: [call('unified_file', { action: 'read', path: `f${index}.txt` })] })
-const isSummary = (body: any): boolean => body.messages[0].content.includes('You shorten the record')
+const isSummary = (body: any): boolean => JSON.stringify(body.messages).includes('You shorten the record')
 const summary = JSON.stringify({ goal: 'compare the files', constraints: ['change nothing'], done: ['read f0.txt'], facts: [{ fact: 'f0 holds word0', source: 'unified_file/read f0.txt' }], open_questions: [], next_steps: ['read the rest'] })
 const small = { provider: { context_window: 20_000 } }
 // The peer's own record leaves out bodies that are large; this is all that the latest script was asked.
@@ -75,12 +75,30 @@ describe('a conversation that grows too long', () => {
     expect(await s.run('compare all of them')).toMatchObject({ outcome_code: 'success' })
     const { steps, summaries } = requests()
     const [first, second, third] = summaries
-    expect([first.messages.length, second.messages.length, third.messages.length]).toEqual([2, 4, 6])
-    expect(first).not.toHaveProperty('tools')
+    expect([second.messages.length - first.messages.length, third.messages.length - second.messages.length]).toEqual([2, 2])
+    expect(summaries.map(({ tool_choice }) => tool_choice)).toEqual(['none', 'none', 'none'])
     expect(second.messages.at(-1).content).toMatch(/^That does not fit: .*goal.*string.*source[\s\S]*Answer with the JSON object alone\.$/)
     expect(third.messages.at(-1).content).toMatch(/constraints/)
     expect(steps.at(-1).messages[2].content).toContain('Goal: compare the files')
     checkLog(s.events)
+  })
+  it('is summarised at the end of its old part, as its server remembers that; by another model from a record', async () => {
+    const steps = [...Array.from({ length: 8 }, (_, index) => read(index)), { content: 'All compared.' }]
+    const s = await scene(script(steps), { ...small, boot: { files } })
+    expect(await s.run('compare all of them')).toMatchObject({ outcome_code: 'success' })
+    const at = asked.findIndex(isSummary)
+    const [before, first] = [asked[at - 1], asked[at]]
+    expect(first.tools).toEqual(before.tools)
+    const old = first.messages.slice(0, -1)
+    expect(old.length).toBeGreaterThan(5)
+    expect(old).toEqual(before.messages.slice(0, old.length))
+    expect(first.messages.at(-1)).toMatchObject({ role: 'user', content: expect.stringMatching(/^You shorten the record[\s\S]*The record is all that stands above\.$/) })
+    checkLog(s.events)
+    const other = await scene(script(steps), { ...small, provider: { ...small.provider, models: ['m', 'little'] }, settings: { agent: { model: 'peer/m', small_model: 'peer/little' } }, boot: { files } } as never)
+    expect(await other.run('compare all of them')).toMatchObject({ outcome_code: 'success' })
+    const [summary] = requests().summaries
+    expect(summary).toMatchObject({ model: 'little', messages: [{ role: 'system', content: expect.stringContaining('You shorten the record') }, { content: expect.stringContaining('<record>') }] })
+    expect(summary).not.toHaveProperty('tools')
   })
   it('is shortened when it is one long message of the user: the model gets its beginning and the path of the rest', async () => {
     const s = await scene(script([{ content: 'read' }]), small)

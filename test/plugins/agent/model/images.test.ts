@@ -3,31 +3,17 @@ import { join } from 'node:path'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
 import { gif, jpeg, png, webp } from '../../../support/images.js'
-import { hold, items, scene } from '../../../support/inside.js'
-import { call, formats, startPeer, type Format } from '../../../support/peer.js'
-import { serve } from '../../../support/server.js'
+import { items } from '../../../support/inside.js'
+import { call, formats, type Format } from '../../../support/peer.js'
+import { wired as wiredAs, type Script } from '../../../support/wired.js'
 
 const shot = png(8, 6)
 const base64 = shot.toString('base64')
 const read = (path: string) => call('unified_file', { action: 'read', path })
 const sees = { models: { m: { supports_vision: true } } }
+const wired = (format: Format, script: Script, provider: object = sees, refuse?: (body: string) => string | undefined) => wiredAs(format, script, { provider }, refuse)
 const key = { PEER_API_KEY: 'key-of-the-peer-0123' }
 
-/** A scene whose requests are kept as they came over the wire; `refuse` answers instead where it has something to say. */
-async function wired(format: Format, script: Parameters<typeof startPeer>[0], provider: object = sees, refuse: (body: string) => string | undefined = () => undefined) {
-  const peer = hold(await startPeer(script))
-  const bodies: string[] = []
-  const between = hold(
-    await serve(async (_, response, { method, path, body }) => {
-      bodies.push(String(body))
-      const refusal = refuse(String(body))
-      if (refusal !== undefined) return void response.writeHead(400, { 'content-type': 'application/json' }).end(refusal)
-      const answer = await fetch(`${peer.url}${path}`, { method, body, headers: { 'content-type': 'application/json' } })
-      response.writeHead(answer.status, { 'content-type': 'text/event-stream' }).end(Buffer.from(await answer.arrayBuffer()))
-    }),
-  )
-  return Object.assign(await scene([], { url: between.url, format, provider }), { bodies })
-}
 /** Every value in a request, by where it lies. */
 function places(value: unknown, at = ''): [string, unknown][] {
   return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([name, one]) => places(one, `${at}.${name}`)) : [[at, value]]

@@ -3,6 +3,7 @@ import { serve } from '../../../support/server.js'
 import { harness, hold, items, scene } from '../../../support/inside.js'
 import { checkLog } from '../../../support/invariants.js'
 import { call, formats } from '../../../support/peer.js'
+import { wired } from '../../../support/wired.js'
 
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
 /** What the tool said, in the request that carries it back. */
@@ -47,6 +48,25 @@ describe.each(formats)('over %s', (format) => {
     const often = await scene([cut, cut, cut], { format })
     expect(await often.run()).toMatchObject({ outcome_code: 'failed', exit_code: 1, error: { code: 'VT_LLM_CUT' } })
     checkLog(often.events)
+  })
+
+  it('a last answer without calls begins with what the server has read already, and a call in it is not made', async () => {
+    const list = { toolCalls: [call('unified_search', { action: 'list' })] }
+    const change = { toolCalls: [write('a.txt', 'no\n')] }
+    const one = { settings: { agent: { model: 'peer/m' }, tools: { max_tool_loops: 1 } } }
+    const s = await wired(format, [list, change, { content: 'That is all.' }], one)
+    expect(await s.run()).toMatchObject({ outcome_code: 'tool_loop_limit_reached', text: 'That is all.' })
+    const [first, last, again] = s.bodies.map((body) => JSON.parse(body))
+    expect(last.tools).toEqual(first.tools)
+    // Anthropic's servers forget what they have read when that word changes.
+    expect(last.tool_choice ?? last.toolConfig?.functionCallingConfig).toEqual({ 'openai-chat': 'none', 'openai-responses': 'none', 'anthropic-messages': undefined, 'google-generative-ai': { mode: 'NONE' } }[format])
+    expect(again.tools).toBeUndefined()
+    expect(await s.booted.read('a.txt')).toBeUndefined()
+    checkLog(s.events)
+    const stubborn = await wired(format, [list, change, change], one)
+    expect(await stubborn.run()).toMatchObject({ outcome_code: 'tool_loop_limit_reached', text: '' })
+    expect(stubborn.bodies).toHaveLength(3)
+    checkLog(stubborn.events)
   })
 
   it('an error that cannot pass is not retried', async () => {
