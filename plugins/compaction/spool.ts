@@ -6,8 +6,9 @@ import { tellingLines } from './spool/telling.js'
 const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_skill_resource', 'unified_search/skill']
 
 /**
- * Text over the limit goes to a file; the reader gets its beginning, its end, its size and where it is, or why it could not be
- * kept: it is cut in any case. How a file is read is called differently in each vocabulary. What a slot has put aside itself is named as it is and not put aside once more: that file holds the whole, and the text only a part of it.
+ * Text over the limit goes to a file; the reader gets its beginning, its end, its size and where it is, or why it could not be kept: it is
+ * cut in any case. How a file is read is called differently in each vocabulary. What a slot has put aside itself is named as it is and not
+ * put aside once more: that file holds the whole, and the text only a part of it.
  */
 const spool: Compactor = async (result, call, context) => {
   const { output, context: live } = context.settings as { output?: { max_text_bytes?: number }; context?: { dynamic?: { enabled: boolean; tool_output_threshold: number } } }
