@@ -4,11 +4,11 @@ import { toolError, toolResult } from './mcp_client/answer.js'
 import { changed, requireAgreed } from './mcp_client/changes.js'
 import { definitionOf, startFailure } from './mcp_client/definition.js'
 import { expand } from './mcp_client/expand.js'
-import { asItCame } from './mcp_client/lists.js'
 import { holdServer, keptServer } from './mcp_client/pool.js'
 import { promptResult, resourcesResult } from './mcp_client/reading.js'
 import type { Connection } from './mcp_client/server.js'
 import { callAsTask, resultOf, taskIn, type TaskLimits } from './mcp_client/tasks.js'
+import { asItCame, came } from './mcp_client/wire.js'
 
 /** What of a server a manifest means: one tool, one prompt, or its resources. */
 interface Target {
@@ -65,7 +65,7 @@ function limitsOf(context: Context, seconds: number): TaskLimits {
 async function answerOf(client: Connection['client'], call: { name: string; arguments: JsonObject }, limits: TaskLimits, asTask: boolean): Promise<unknown> {
   // To a server of the newest revision the client itself says what belongs into its headers.
   if (client.getProtocolEra() === 'modern') {
-    const answer = await client.callTool(call, limits)
+    const answer = came(await client.callTool(call, limits))
     const task = taskIn(answer)
     return task ? resultOf(client, task, limits) : answer
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Our server in the clients of others: `node test/conformance/clients.mjs [--only NAME]` installs each from npm into ~/.cache, lets it write its own settings,
- * has `vtcode setup` enter us, and drives it with a model that follows a script: list, one read, one grep, one edit, without a rule and with one.
+ * has `vtcode setup` enter us, and drives it with a model that follows a script: list, one read, one grep, one edit, without a rule, with one for reading and with one for all.
  * Writes the section `clients` of docs/compatibility.md and, of each client, what it wrote (test/fixtures/clients/). Run by hand: it takes minutes and needs npm.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -105,7 +105,7 @@ const deeds = {
 const inputFor = (name, { action, ...input }) => (name?.endsWith(`_${action}`) ? input : { action, ...input })
 
 /** One task: the model reads, greps and edits; what became of each. */
-async function task(program, allowed) {
+async function task(program, rule) {
   const model = await startModel()
   const seen = {}
   const todo = Object.keys(deeds)
@@ -122,14 +122,15 @@ async function task(program, allowed) {
     const tool = names.map((name) => named(tools, name)).find(Boolean)
     seen[under] = { listed: tool !== undefined }
     // A client may keep the tools of servers back until the model asks for them by name; then they are called by the name it would have.
-    return [{ name: tool?.name ?? `mcp__vtcode__${names.at(-1)}`, ...(tool?.namespace && { namespace: tool.namespace }), input: inputFor(tool?.name, input) }]
+    const name = tool?.name ?? `mcp__vtcode__${names[0]}`
+    return [{ name, ...(tool?.namespace && { namespace: tool.namespace }), input: inputFor(name, input) }]
   }
   try {
     return await within(program, async (here) => {
       await program.prepare({ ...here, url: model.url })
       await here.setup()
-      if (allowed) program.allow?.(here)
-      const { words, env } = program.work({ url: model.url, task: 'Do what the script says.', allowed, ...here })
+      if (rule) program.allow?.(here, rule)
+      const { words, env } = program.work({ url: model.url, task: 'Do what the script says.', rule, ...here })
       model.begin(Array.from({ length: 40 }, () => next))
       const ran = await here.run(words, env)
       const requests = model.state.requests.filter(({ body }) => offered(body).length > 0)
@@ -154,11 +155,15 @@ async function row(program) {
   const version = await install(program.package)
   const file = await itsFile(program).catch((error) => ({ error: error.message }))
   const fileTold = file.error ?? (file.known && file.kept && file.listed ? 'kept' : `listed ${file.listed}, known ${file.known}, rest kept ${file.kept}`)
-  if (program.login) return [program.name, version, fileTold, program.login, '', '', '', '', '']
-  const [unasked, ruled] = [await task(program, false), await task(program, true)]
-  if (process.env.DEBUG) console.error(JSON.stringify({ unasked, ruled }, null, 1))
-  const both = (deed) => (tell(unasked[deed]) === tell(ruled[deed]) ? tell(unasked[deed]) : `${tell(unasked[deed])}; with the rule ${tell(ruled[deed])}`)
-  return [program.name, version, fileTold, ruled.instructions ? 'yes' : 'no', ...Object.keys(deeds).map(both), program.rule]
+  if (program.login) return [program.name, version, fileTold, program.login, '', '', '', '', '', '']
+  const { rules } = program
+  const [unasked, reading, all] = [await task(program), rules.reading && (await task(program, 'reading')), await task(program, 'all')]
+  if (process.env.DEBUG) console.error(JSON.stringify({ unasked, reading, all }, null, 1))
+  const became = (deed) => {
+    const [first, second, third] = [tell(unasked[deed]), reading ? tell(reading[deed]) : tell(unasked[deed]), tell(all[deed])]
+    return [first, ...(second === first ? [] : [`with the rule for reading ${second}`]), ...(third === second ? [] : [`with the rule for all ${third}`])].join('; ')
+  }
+  return [program.name, version, fileTold, all.instructions ? 'yes' : 'no', ...Object.keys(deeds).map(became), rules.reading ?? (tell(unasked.read) === 'runs' ? 'none is needed' : 'there is none'), rules.all]
 }
 
 async function callerRow(program) {
@@ -173,7 +178,7 @@ async function callerRow(program) {
       seen[deed] = { listed: tool !== undefined, done: done(text, here), text }
     }
     if (process.env.DEBUG) console.error(JSON.stringify(seen, null, 1))
-    return [program.name, version, '', 'no model', ...Object.keys(deeds).map((deed) => tell(seen[deed])), '']
+    return [program.name, version, '', 'no model', ...Object.keys(deeds).map((deed) => tell(seen[deed])), '', '']
   })
 }
 
@@ -188,7 +193,7 @@ for (const [list, one] of [[programs, row], [callers, callerRow]]) {
 }
 if (!process.argv.includes('--only')) {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  const head = ['client', 'version', 'its file', 'instructions reach the model', 'read', 'grep', 'write of `.vscode/tasks.json`', 'edit', 'the rule']
+  const head = ['client', 'version', 'its file', 'instructions reach the model', 'read', 'grep', 'write of `.vscode/tasks.json`', 'edit', 'the rule for reading', 'the rule for all']
   writeSection('clients', `vtcode ${version}, ${new Date().toISOString().slice(0, 10)}, Linux; clients for Node run on ${node}. Each was run without a terminal, so where it would ask, nobody answers.
 
 ${table(head, rows)}

@@ -1,4 +1,5 @@
 import type { Transport } from '@modelcontextprotocol/client'
+import { framed } from './wire.js'
 
 /** The largest message of a server, and the largest list of tools over all its pages, in bytes. */
 export const MAX_ANSWER = 32 * 1_048_576
@@ -64,7 +65,7 @@ export class Intake {
     let reader: Transport['onmessage']
     const guarded = (read: NonNullable<Transport['onmessage']>): typeof read => (message, extra) => {
       try {
-        if (this.#passes(message)) read(asTask(message), extra)
+        if (this.#passes(message)) read(framed(message), extra)
       } catch {
         transport.onerror?.(this.fail('a message that cannot be read'))
       }
@@ -83,13 +84,6 @@ export class Intake {
     }
   }
 }
-
-/** The client's library knows no answer that is a task; as an answer without content the task goes through it. */
-function asTask<T>(message: T): T {
-  const { result } = message as { result?: { resultType?: unknown } }
-  return result?.resultType === 'task' ? { ...message, result: { resultType: 'complete', content: [], _meta: { [TASK]: result } } } : message
-}
-export const TASK = 'dev.vtcode/task'
 
 /**
  * The fetch of a remote server: each answer, and each event of a stream, has at most `MAX_ANSWER` decoded bytes. `redirect` says what

@@ -3,6 +3,8 @@ import { deadline, isObject, shortLine } from '../../../core/base/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import type { KeptPrompt, ServerOffers } from '../../lib/state/index.js'
 import { MAX_TOOLS, type Intake } from './intake.js'
+import { Pipe } from './pipe.js'
+import { asItCame, came, headerFault } from './wire.js'
 
 // What a timer can wait at most.
 export const longest_ms = 2 ** 31 - 1
@@ -34,9 +36,6 @@ export interface ListLimits {
   signal: AbortSignal
   timeout: number
 }
-
-/** An answer as it came: each entry is judged by itself, so that a wrong one costs nothing but itself. */
-export const asItCame = { '~standard': { version: 1, vendor: 'vtcode', validate: (value: unknown) => ({ value }) } } as const
 
 const MOST_PAGES = 64
 const MOST_FAULTS = 20
@@ -74,12 +73,14 @@ function plainPrompt({ name, title, description, arguments: given }: KeptPrompt)
 
 /** All tools. Throws what the client throws. */
 async function listTools(client: Client, limits: ListLimits): Promise<Listed> {
-  // From a server of the newest revision the client itself keeps what a later call needs, and refuses the list as a whole.
-  const tools = client.getProtocolEra() === 'modern' ? (await client.listTools({}, limits)).tools : await pagesOf(client, 'tools/list', 'tools', limits)
+  // From a server of the newest revision the client itself keeps what a later call sends in headers.
+  const modern = client.getProtocolEra() === 'modern'
+  const tools = modern ? (await client.listTools({}, limits)).tools.map(came) : await pagesOf(client, 'tools/list', 'tools', limits)
+  const inHeaders = modern && !(client.transport instanceof Pipe)
   const known = new Set<string>()
   const listed: Listed = { tools: [], faults: [] }
   for (const [at, tool] of tools.entries()) {
-    const fault = faultOf(tool, known)
+    const fault = faultOf(tool, known) ?? (inHeaders ? headerFault((tool as Tool).inputSchema ?? {}) : undefined)
     if (fault === undefined) listed.tools.push(plain(tool as Tool))
     else if (listed.faults.length < MOST_FAULTS) listed.faults.push(`tools[${at}]${nameIn(tool)}: ${fault}`)
   }

@@ -2,8 +2,9 @@ import type { Client } from '@modelcontextprotocol/client'
 import { isObject, shortLine } from '../../../core/base/index.js'
 import { ok, type Context, type JsonObject, type Result } from '../../../core/index.js'
 import { told } from './answer.js'
-import { asItCame, pagesOf } from './lists.js'
+import { pagesOf } from './lists.js'
 import type { TaskLimits } from './tasks.js'
+import { asItCame } from './wire.js'
 
 /** How many resources and templates one list tells of. */
 const most = 500

@@ -1,8 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { isObject, shortLine } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
-import { TASK } from './intake.js'
-import { asItCame } from './lists.js'
+import { asItCame } from './wire.js'
 
 interface Task {
   taskId: string
@@ -36,10 +35,7 @@ export async function callAsTask(client: Client, call: Call, limits: TaskLimits)
 }
 
 /** The task that an answer stands for, where it is one. */
-export function taskIn(answer: unknown): Task | undefined {
-  const task = ((answer as { _meta?: JsonObject } | undefined)?._meta ?? {})[TASK]
-  return isTask(task) ? task : undefined
-}
+export const taskIn = (answer: unknown): Task | undefined => (isTask(answer) && (answer as { resultType?: unknown }).resultType === 'task' ? answer : undefined)
 
 const isTask = (task: unknown): task is Task => isObject(task) && typeof task['taskId'] === 'string' && typeof task['status'] === 'string'
 

@@ -11,12 +11,15 @@ import { call, home, startPeer, vtcode as agent } from '../../../support/peer.js
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/answers.mjs', import.meta.url))
+const modern = fileURLToPath(new URL('../../../fixtures/mcp/modern.mjs', import.meta.url))
 const configOf = (...args: string[]): Config => ({ automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }, mcp: { servers: { s: { command: process.execPath, args: [fixture, ...args], tool_timeout_secs: 20 } } } }) as Config
-const boot = (): Promise<Booted> => bootKernel({ config: configOf() })
+const boot = (...args: string[]): Promise<Booted> => bootKernel({ config: configOf(...args) })
+/** The newest revision, in which the client's library judges whole answers. */
+const eras = [['2025', []], ['2026', ['', '2026']]] as [string, string[]][]
 
 describe('what a server answers reaches the model', () => {
-  it('as text and images, whatever form it has', async () => {
-    await using vt = await boot()
+  it.each(eras)('as text and images, whatever form it has, in a revision of %s', async (_, args) => {
+    await using vt = await boot(...args)
     const answer = (tool: string) => vt.call(`mcp__s__${tool}`, {})
     expect(await answer('structure')).toEqual({ ok: true, output: { rows: [1, 2], note: 'two rows' } })
     expect(await answer('list')).toEqual({ ok: true, output: { result: [1, 2] } })
@@ -52,8 +55,8 @@ describe('what a server answers reaches the model', () => {
 })
 
 describe('the resources of a server', () => {
-  it('can be listed and read, whatever is behind their addresses', async () => {
-    await using vt = await boot()
+  it.each(eras)('can be listed and read, whatever is behind their addresses, in a revision of %s', async (_, args) => {
+    await using vt = await boot(...args)
     const read = (input: object) => vt.call('mcp__s__resources', input)
     expect(await read({})).toMatchObject({ ok: true, text: '- note://7: seven, text/plain\n- shot://1: shot\n- file:///srv/own.txt: own\n- note://{number}: note' })
     expect(await read({ uri: 'note://7' })).toMatchObject({ ok: true, text: 'The text of note seven.' })
@@ -120,21 +123,22 @@ describe('a tool that has to be called as a task', () => {
   })
 
   it('is a tool of the extension too, in the revision of 2026', async () => {
-    const modern = fileURLToPath(new URL('../../../fixtures/mcp/modern.mjs', import.meta.url))
-    const server = (how: string) => ({ command: process.execPath, args: [modern, how] })
-    await using vt = await bootKernel({ config: { mcp: { servers: { s: server(''), bad: server('faulty') } } } as Config })
+    await using vt = await bootKernel({ config: { mcp: { servers: { s: { command: process.execPath, args: [modern] } } } } as Config })
     expect(await vt.call('mcp__s__slow', {})).toMatchObject({ ok: true, text: 'done after 3' })
-    // There the list is refused as a whole; the field is named all the same.
-    expect(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')?.message).toMatch(/bad cannot be started: its answer to tools\/list cannot be read: tools\[1\]\.inputSchema\.type: /)
   })
 
-  it('is called off with the call, and when its time is over', async () => {
-    const { mcp } = configOf() as { mcp: { servers: { s: object } } }
-    await using vt = await bootKernel({ config: { mcp: { servers: { s: { ...mcp.servers.s, tool_timeout_secs: 1 } } } } as Config })
+  it.each(['2025', '2026'])('is called off with the call, and when its time is over, in a revision of %s, and the server is told so', async (era) => {
+    await using made = await tempWorkspace()
+    const notes = join(made.home, 'notes')
+    await made.write('../home/says.json', JSON.stringify({ notes }))
+    const args = era === '2025' ? [fixture, join(made.home, 'says.json')] : [modern, 'forever', notes]
+    await using vt = await bootKernel({ config: { ...configOf(), mcp: { servers: { s: { command: process.execPath, args, tool_timeout_secs: 1 } } } } as Config })
+    const off = async (): Promise<number> => (await readFile(notes, 'utf8').catch(() => '')).split('\n').length - 1
     using limit = deadline(300)
     expect(await vt.call('mcp__s__slow', { how: 'forever' }, { signal: limit.signal })).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
+    await expect.poll(off).toBe(1)
     expect(await vt.call('mcp__s__slow', { how: 'forever' })).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT' } })
-    expect(await vt.call('mcp__s__structure', {})).toMatchObject({ ok: true })
+    await expect.poll(off).toBe(2)
   })
 })
 

@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { createKernel, type Kernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../../support/program.js'
+import { serve } from '../../../support/server.js'
 
 // Real processes that do what no server should: everything else goes on, and `vtcode doctor` names them.
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/hostile.mjs', import.meta.url))
+const modern = fileURLToPath(new URL('../../../fixtures/mcp/modern.mjs', import.meta.url))
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }
 
 type Opened = Kernel & AsyncDisposable
@@ -135,6 +137,52 @@ describe('a server', () => {
       'The MCP server s lists what cannot be used: tools[5] (echo): name is that of an earlier tool.',
     ])
     await isNamed(made, /tools\[1\] \(broken\): inputSchema\.type is "string"/)
+  })
+
+  it('of the newest revision that lists what is no tool offers the rest too, and what is beside the point costs nothing', async () => {
+    await using made = await tempWorkspace()
+    await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify({ automation, mcp: { servers: { s: { command: process.execPath, args: [modern, 'faulty'] } } } }))
+    await using vt = await opened(made)
+    expect(await vt.call('mcp__s__slow', {})).toMatchObject({ ok: true, text: 'done after 3' })
+    expect(await vt.call('mcp__s__odd', {})).toMatchObject({ ok: true, output: { odd: true } })
+    expect(vt.diagnostics().filter(({ code }) => code.startsWith('VT_MCP')).map(({ message }) => message)).toEqual([
+      'The MCP server s lists what cannot be used: tools[1] (bad): inputSchema.type is "string", "object" is needed.',
+      'The MCP server s lists what cannot be used: tools[2]: it is a string, an object is needed.',
+      'The MCP server s lists what cannot be used: tools[3] (nameless): inputSchema is null, an object is needed.',
+      'The MCP server s lists what cannot be used: tools[4]: name is missing, text is needed.',
+    ])
+  })
+
+  it('over HTTP that asks for headers which nobody can send is left without those tools, and they are named', async () => {
+    const given = (properties: object) => ({ type: 'object', properties })
+    const place = { type: 'string', 'x-mcp-header': 'Place' }
+    const tools = [
+      { name: 'good', inputSchema: given({ place, more: given({ rows: { type: 'integer', 'x-mcp-header': 'Rows' }, 'x-mcp-header': { type: 'string' } }) }) },
+      { name: 'spaced', inputSchema: given({ place: { ...place, 'x-mcp-header': 'a b\r\nc' } }) },
+      { name: 'twice', inputSchema: given({ place, other: { ...place, 'x-mcp-header': 'PLACE' } }) },
+      { name: 'list', inputSchema: given({ places: { type: 'array', items: place } }) },
+      { name: 'number', inputSchema: given({ place: { ...place, type: 'number' } }) },
+    ]
+    const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+    const answers: Record<string, object> = { 'server/discover': { ...cached, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }, 'tools/list': { ...cached, tools }, 'tools/call': { resultType: 'complete', content: [{ type: 'text', text: 'done' }] } }
+    await using web = await serve((request, response, { body }) => {
+      const { id, method } = JSON.parse(body || '{}') as { id?: number; method?: string }
+      const result = answers[method!]
+      if (request.method !== 'POST' || !result) return response.writeHead(405).end()
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })
+    await using made = await tempWorkspace()
+    await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify({ automation, mcp: { servers: { s: { type: 'streamable-http', url: `${web.url}/mcp` } } } }))
+    await using vt = await opened(made)
+    expect(await vt.call('mcp__s__good', { place: 'Oslo', more: { rows: 3 } })).toMatchObject({ ok: true, text: 'done' })
+    expect(web.seen.filter(({ headers }) => headers['mcp-method'] === 'tools/call').map(({ headers }) => [headers['mcp-param-place'], headers['mcp-param-rows']])).toEqual([['Oslo', '3']])
+    const named = vt.diagnostics().filter(({ code }) => code === 'VT_MCP_NOTED').map(({ message }) => /cannot be used: (.*)\.$/.exec(message)?.[1])
+    expect(named).toEqual([
+      'tools[1] (spaced): inputSchema.properties.place.x-mcp-header: "a b\\r\\nc" is no name of a header',
+      'tools[2] (twice): inputSchema.properties.other.x-mcp-header: PLACE is the header of an earlier property',
+      'tools[3] (list): inputSchema.properties.places.items.x-mcp-header: only a property has a header',
+      'tools[4] (number): inputSchema.properties.place.x-mcp-header: a value of the type "number" cannot be sent in one',
+    ])
   })
 })
 
