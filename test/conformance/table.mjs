@@ -15,3 +15,11 @@ export function writeSection(name, text) {
 
 /** Rows of cells as a table. */
 export const table = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |`).join('\n')
+
+/** The rows of the table in the section `name` as they stand there, by their first cell. */
+export function rowsIn(name) {
+  const text = readFileSync(page, 'utf8')
+  const section = text.slice(text.indexOf(`<!-- ${name}: begin -->`), text.indexOf(`<!-- ${name}: end -->`))
+  const rows = section.split('\n').filter((line) => line.startsWith('| ')).slice(2)
+  return new Map(rows.map((line) => line.slice(2, -2).split(/ ?(?<!\\)\| ?/).map((text) => text.replaceAll('\\|', '|'))).map((cells) => [cells[0], cells]))
+}

@@ -2,7 +2,9 @@ import { isAbsolute, resolve } from 'node:path'
 import { environment, findProgram, pluginVariables, searchPath, sha256 } from '../../../core/base/index.js'
 import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type AdapterContext } from '../../../core/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
+import { KeptServer } from '../../lib/state/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../../lib/values/index.js'
+import type { Failures } from './failures.js'
 import type { LoginOptions } from './login.js'
 
 /** A server as a manifest or the settings define it. */
@@ -24,6 +26,21 @@ export interface Definition {
   tool_timeout_secs?: number
   effects?: Record<string, Effect[]>
   trust_annotations?: boolean
+}
+/** The limits of the settings for all servers. */
+export interface Limits {
+  allow?: string[]
+  deny?: string[]
+  enforce_allow?: boolean
+}
+/** A server that is asked what it offers, with what is known of it while it is not running. */
+export interface Asked {
+  server: string
+  definition: Definition
+  contribution: Contribution
+  limits: Limits
+  kept: KeptServer
+  failures: Failures
 }
 export interface ServerAddress {
   type: 'streamable-http' | 'sse'
@@ -57,6 +74,10 @@ export function circle(definition: Definition, { env }: AdapterContext): string 
 export function keyOf(definition: Definition, { plugin, layer, root }: Contribution, { workspace }: AdapterContext): string {
   return sha256(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : '']))
 }
+
+/** What is known of a server while it is not running. */
+export const keptServer = (name: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext): KeptServer =>
+  KeptServer.of(adapterContext.home, name, keyOf(definition, contribution, adapterContext))
 
 interface LaunchContext {
   contribution: Contribution

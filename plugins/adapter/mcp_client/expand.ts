@@ -1,44 +1,17 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { Tool } from '@modelcontextprotocol/client'
-import { cutText } from '../../../core/documents/index.js'
-import { problem, VtError, type Contribution, type Effect, type AdapterContext } from '../../../core/index.js'
-import { toolDigest, type KeptServer, type KeptTool, type ServerOffers } from '../../lib/state/index.js'
-import { changed, noted } from './changes.js'
-import { circle, definitionOf, isRemote, leftAlone, startFailure, type Definition } from './definition.js'
+import type { Contribution, AdapterContext } from '../../../core/index.js'
+import { circle, definitionOf, keptServer, leftAlone, startFailure, type Asked, type Limits } from './definition.js'
 import { Failures } from './failures.js'
 import { globs } from './globs.js'
-import { wireNames, type Named, type WireName } from './names.js'
-import { holdServer, keptServer } from './pool.js'
-import { foreignSchema, unfit } from './schema.js'
 
-/** What of a server becomes a slot: a tool, a prompt, or the one tool that lists and reads its resources. */
-interface Offer extends Named {
-  contribution: Contribution
-  definition: Definition
-  about: string
-  what: { tool: KeptTool } | { prompt: ServerOffers['prompts'][number] } | { resources: KeptTool }
-}
-/** How much of its instructions is told, in characters. */
-const MOST_ABOUT = 2_000
-
-interface Limits {
-  allow?: string[]
-  deny?: string[]
-  enforce_allow?: boolean
-}
-
-/** What every server of a manifest or the settings offers, one contribution each. All servers are asked at the same time. */
+/** What every server of a manifest or the settings offers, one contribution each. What only asking a server needs is loaded with the first that is asked. */
 export async function expand(contributions: readonly Contribution[], adapterContext: AdapterContext): Promise<Contribution[]> {
-  const expansions = await Promise.all(contributions.map((contribution) => offersOf(contribution, adapterContext)))
-  const all = expansions.flat()
-  // A prompt is a slot of another kind, and may be called like a tool.
-  return [all.filter(({ what }) => !('prompt' in what)), all.filter(({ what }) => 'prompt' in what)].flatMap((offers) => {
-    const names = wireNames(offers)
-    return offers.flatMap((offer, at) => contributionOf(offer, names[at]!, adapterContext))
-  })
+  const asked = contributions.flatMap((contribution) => takenUp(contribution, adapterContext))
+  for (const { kept } of asked) needed.add(kept.file)
+  return asked.length === 0 ? [] : (await import('./offers.js')).contributionsOf(asked, adapterContext)
 }
 
-async function offersOf(contribution: Contribution, adapterContext: AdapterContext): Promise<Offer[]> {
+/** The server of a contribution, where it is to be asked now. */
+function takenUp(contribution: Contribution, adapterContext: AdapterContext): Asked[] {
   const found = definitionOf(contribution, adapterContext)
   if (!found) {
     adapterContext.refuse(contribution, 'invalid', startFailure(contribution.id, `server '${String(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`))
@@ -52,66 +25,25 @@ async function offersOf(contribution: Contribution, adapterContext: AdapterConte
     return []
   }
   const kept = keptServer(server, definition, contribution, adapterContext)
-  const failures = new Failures(kept.beside('failed'))
-  const ask = (): Promise<ServerOffers> => offered(server, definition, contribution, adapterContext, kept)
+  const asked: Asked = { server, definition, contribution, limits, kept, failures: new Failures(kept.beside('failed')) }
   if (kept.isKnown && adapterContext.later && !definition.required && definition.lazy !== false && !needed.has(kept.file)) {
     adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'nobody needs its tools now; a call of one of them or a look at tools takes them up'))
     adapterContext.later(async () => void needed.add(kept.file), true)
     return []
   }
   if (!kept.offers && (adapterContext.inspecting || (adapterContext.later && !definition.required))) {
-    leaveOut(contribution, failures, adapterContext, ask)
+    leaveOut(asked, adapterContext)
     return []
   }
-  try {
-    const offers = await ask()
-    failures.forget()
-    tellFaults(contribution, server, offers, kept, adapterContext)
-    return chosen(offers, { server, definition, contribution, limits })
-  } catch (error) {
-    failures.remember(error, true)
-    if (definition.required) throw problem('VT_RELOAD_REFUSED', { reason: `the MCP server ${server} is required: ${(error as Error).message}` })
-    // A missing value is no fault of the server.
-    const unset = error instanceof VtError && ['VT_SECRET_MISSING', 'VT_CONFIG_ENV'].includes(error.code)
-    adapterContext.refuse(contribution, unset ? 'inactive' : 'invalid', error as Error)
-    return []
-  }
+  return [asked]
 }
-
-/** What the settings and the manifest leave of what a server offers. */
-function chosen({ tools, prompts, resources, instructions }: ServerOffers, { server, definition, contribution, limits }: { server: string; definition: Definition; contribution: Contribution; limits: Limits }): Offer[] {
-  const { include = definition.include, exclude = definition.exclude } = contribution.manifest.mcp as { include?: string[]; exclude?: string[] }
-  const wanted = (name: string): boolean => (!include || globs(include, name)) && !globs(exclude ?? [], name) && allowed(`${server}/${name}`, server, limits)
-  const prefix = contribution.plugin === contribution.layer ? server : `plugin_${contribution.plugin}_${server}`
-  const offer = (name: string, what: Offer['what'], kind = ''): Offer[] =>
-    wanted(name) ? [{ server: prefix, tool: name, id: `${contribution.id}/${kind}${name}`, contribution, definition, about, what }] : []
-  const about = instructions === '' ? '' : `The MCP server ${server} says of its tools:\n${cutText(instructions, MOST_ABOUT)}`
-  const reading = ['resources', 'read_resources', 'resources_of_server'].find((name) => !tools.some((tool) => tool.name === name))
-  return [
-    ...tools.flatMap((tool) => offer(tool.name, { tool })),
-    ...(resources && reading !== undefined ? offer(reading, { resources: resourcesTool(reading, server) }) : []),
-    ...prompts.flatMap((prompt) => offer(prompt.name, { prompt }, 'prompt/')),
-  ]
-}
-
-const resourcesTool = (name: string, server: string): KeptTool => ({
-  name,
-  description: `Lists what the MCP server ${server} has to read; with \`uri\` it reads one of them.`,
-  inputSchema: { type: 'object', properties: { uri: { type: 'string', description: 'The URI of a resource, as listed or as a template of the list says.' } } },
-})
 
 /** Of servers whose tools are known, those that somebody needed: what many servers offer costs more to take up than a call of our own takes. */
 const needed = new Set<string>()
 
-/** What of a server is not as it should be: to whoever looks what it did lately, to everybody what cannot be used now. */
-function tellFaults(contribution: Contribution, server: string, { faults }: ServerOffers, kept: KeptServer, { inspecting, remark }: AdapterContext): void {
-  for (const fault of faults) remark(contribution, noted(server, `lists what cannot be used: ${fault}`))
-  for (const { before } of kept.changes) remark(contribution, changed(server, before.name, 'is not what it was when it was agreed to'))
-  if (inspecting) for (const { at, what } of kept.notes) remark(contribution, noted(server, `misbehaved at ${new Date(at).toISOString().slice(0, 16)}: ${what}`))
-}
-
 /** A server whose tools are not known is left out where nobody waits for it; one that did not start lately is named, and not tried again. */
-function leaveOut(contribution: Contribution, failures: Failures, adapterContext: AdapterContext, ask: () => Promise<unknown>): void {
+function leaveOut(asked: Asked, adapterContext: AdapterContext): void {
+  const { contribution, kept, failures } = asked
   const failure = failures.last
   if (failure) {
     // Whoever looks at what is there is told each time.
@@ -120,71 +52,15 @@ function leaveOut(contribution: Contribution, failures: Failures, adapterContext
     return adapterContext.refuse(contribution, first ? 'invalid' : 'inactive', failure.error)
   }
   adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'its tools are not known yet, and nobody needs them now; a call of one of them or `vtcode tools` asks for them'))
-  adapterContext.later?.(() => ask().then(() => {}, (error: unknown) => failures.remember(error, false)))
-}
-
-/** What a server offers as far as it was agreed to. One whose tools are known is not started for a list. Throws VT_MCP_START. */
-async function offered(server: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext, kept: KeptServer): Promise<ServerOffers> {
-  const running = holdServer(server, definition, contribution, adapterContext)
-  needed.add(kept.file)
-  const known = kept.offers !== undefined
-  const eager = definition.lazy === false && !adapterContext.inspecting
-  if (known && eager && adapterContext.later) adapterContext.later(() => running.connect().then(() => {}, () => {}))
-  else if (!known || eager) await running.connect()
-  for (const name of running.newcomers.splice(0)) adapterContext.remark(contribution, changed(server, name, 'is new'))
-  const offers = kept.offers!
-  const { changes } = kept
-  running.onList(() => {
-    if (!isDeepStrictEqual([kept.offers, kept.changes], [offers, changes])) adapterContext.renew()
+  adapterContext.later?.(async () => {
+    needed.add(kept.file)
+    const { offered } = await import('./offers.js')
+    await offered(asked, adapterContext).catch((error: unknown) => failures.remember(error, false))
   })
-  return offers
 }
 
 function excluded(server: string, { allow = [], deny = [], enforce_allow = false }: Limits): string | undefined {
   if (globs(deny, server)) return 'mcp.deny names it'
   if (enforce_allow && !allow.some((rule) => globs([rule.split('/')[0]!], server))) return 'mcp.allow does not name it'
   return undefined
-}
-
-const allowed = (tool: string, server: string, { allow = [], deny = [], enforce_allow = false }: Limits): boolean =>
-  !globs(deny, tool) && (!enforce_allow || globs(allow, tool) || globs(allow, server))
-
-/** One offer as a contribution. Its texts and its schema are foreign: they are reduced to the parts that the kernel supports. */
-function contributionOf({ contribution, definition, about, what }: Offer, { name, whole }: WireName, adapterContext: AdapterContext): Contribution[] {
-  const { slot: _, stage: __, ...rest } = contribution
-  const { options, secrets, mcp } = contribution.manifest
-  const common = { name, timeout_secs: definition.tool_timeout_secs ?? 120, ...(options && { options }), ...(secrets !== undefined && { secrets }) }
-  const made = { ...rest, bringer: contribution, stage: 'primary' as const }
-  const server = mcp!['server']
-  if ('prompt' in what) {
-    const { name: prompt, title, description, arguments: texts } = what.prompt
-    const effects: Effect[] = isRemote(definition) ? ['read', 'net'] : ['read']
-    const manifest = { ...common, kind: 'prompt' as const, description: description || title || prompt, ...(title && { title }), ...(texts && { arguments: [...texts] }), effects, mcp: { server, prompt } }
-    return [{ ...made, kind: 'prompt', id: `${contribution.plugin}:prompt_${name}`, name, slot: `prompt/${name}`, manifest }]
-  }
-  const tool = ('tool' in what ? what.tool : what.resources) as Tool & KeptTool
-  const { description, title } = tool
-  const reason = unfit(tool.inputSchema)
-  if (reason !== undefined) {
-    adapterContext.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason }))
-    return []
-  }
-  const manifest = {
-    ...common,
-    description: description || title || tool.name,
-    ...(title && { title }),
-    ...(about !== '' && { about }),
-    ...(whole !== undefined && { aliases: [whole] }),
-    input: foreignSchema(tool.inputSchema),
-    effects: effectsOf(tool, definition, contribution),
-    mcp: { server, ...('tool' in what ? { tool: tool.name, pin: toolDigest(tool), ...(tool.execution?.taskSupport === 'required' && { task: true }) } : { resources: true }) },
-  }
-  return [{ ...made, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, manifest }]
-}
-
-/** The effects of a tool: those in the definition, else all that a server of its kind can have. */
-function effectsOf({ name, annotations }: Pick<Tool, 'name' | 'annotations'>, definition: Definition, { layer }: Contribution): Effect[] {
-  for (const [pattern, effects] of Object.entries(definition.effects ?? {})) if (globs([pattern], name)) return effects
-  if (definition.trust_annotations && layer !== 'workspace' && annotations?.readOnlyHint) return ['read', 'net']
-  return isRemote(definition) ? ['net', 'write'] : ['read', 'write', 'exec', 'net']
 }

@@ -19,6 +19,7 @@ export class Pipe implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: Transport['onmessage']
+  #begun: Promise<void> | undefined
   #child: ChildProcess | undefined
   #closed: Promise<unknown> = Promise.resolve()
   /** What came last was a part of a line. */
@@ -41,7 +42,12 @@ export class Pipe implements Transport {
     return this.#child?.pid
   }
 
-  async start(): Promise<void> {
+  /** Begun ahead, its process comes up while the client's library is loaded. */
+  start(): Promise<void> {
+    return (this.#begun ??= this.#begin())
+  }
+
+  async #begin(): Promise<void> {
     mkdirSync(this.data, { recursive: true, mode: 0o700 })
     const child = start(this.launch, ['pipe', 'pipe', 'pipe'])
     this.#child = child

@@ -1,13 +1,8 @@
 import type { Contribution, AdapterContext } from '../../../core/index.js'
-import { KeptServer } from '../../lib/state/index.js'
-import { keyOf, type Definition } from './definition.js'
+import { keptServer, keyOf, type Definition } from './definition.js'
 import { Server } from './server.js'
 
 const running = new Map<string, { server: Server; holders: number }>()
-
-/** What is known of a server while it is not running. */
-export const keptServer = (name: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext): KeptServer =>
-  KeptServer.of(adapterContext.home, name, keyOf(definition, contribution, adapterContext))
 
 /** The running server of a definition, shared by all generations that use it; the next generation takes over an equal one. It ends with its last user. */
 export function holdServer(name: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext): Server {

@@ -212,7 +212,7 @@ export class Server implements Seated {
 
   async #greet(transport: Transport, era: 'legacy' | 'auto', signal: AbortSignal, intake: Intake): Promise<Connection> {
     const { adapterContext, kept } = this.#source
-    const { Client } = await import('@modelcontextprotocol/client')
+    const [{ Client }] = await Promise.all([import('@modelcontextprotocol/client'), transport instanceof Pipe && transport.start()])
     const client = new Client(
       { name: 'vtcode', version },
       {
