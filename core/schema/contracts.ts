@@ -7,7 +7,7 @@ import { faultsOf, type ContractFault } from './explain.js'
 export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json'
 
 /** One of our published schemas, as it lies in `manifests/schema/`. */
-export function readContract(name: Contract): Schema {
+export function readContract(name: Contract | 'thread_event.1.json'): Schema {
   return JSON.parse(readFileSync(programFile(`manifests/schema/${name}`), 'utf8'))
 }
 

@@ -109,11 +109,14 @@ function verdict(problems: Diagnostic[], io: Io): number {
   return wrong ? 3 : 0
 }
 
+const published = ['config', 'manifest', 'thread_event'] as const
+
 function schema(name: string, io: Io): number {
-  if (name !== 'config' && name !== 'manifest') {
-    say(io, 'error', `Unknown schema '${name}'; known: config and manifest.`)
+  const known = published.find((one) => one === name)
+  if (known === undefined) {
+    say(io, 'error', `Unknown schema '${name}'; known: ${published.join(', ')}.`)
     return 2
   }
-  io.stdout.write(`${JSON.stringify(readContract(`${name}.1.json`), null, 2)}\n`)
+  io.stdout.write(`${JSON.stringify(readContract(`${known}.1.json`), null, 2)}\n`)
   return 0
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { codes, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
+import { codes, readContract, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
 import { factTable, outcomeTable, turnBounds } from '../agent/cli/index.js'
 import { runCommand, say, verb } from '../lib/terminal/index.js'
@@ -8,7 +8,7 @@ import { runCommand, say, verb } from '../lib/terminal/index.js'
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, the codes in docs/errors.md and the tables of docs/agent-loop.md.', io)
+  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, the codes in docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md.', io)
     .option('--check', 'only say whether they are fresh')
     .action(({ check = false }: { check?: boolean }) => void (code = write(kernel, check, io)))
   return runCommand(command, argv, () => code)
@@ -23,7 +23,7 @@ function write(kernel: Kernel, check: boolean, io: Io): number {
   const builtin = kernel.contributions().filter(({ layer }) => layer === 'builtin')
   const slots = kernel.list().filter(({ chain }) => chain.some((id) => id.startsWith('builtin:')))
   const stale: string[] = []
-  const pages = [['manifests/README.md', () => catalogue(builtin, slots)], ['docs/errors.md', () => errorPage(builtin)], ['docs/agent-loop.md', loopPage]] as const
+  const pages = [['manifests/README.md', () => catalogue(builtin, slots)], ['docs/errors.md', () => errorPage(builtin)], ['docs/agent-loop.md', loopPage], ['docs/settings.md', settingsPage]] as const
   for (const [name, make] of pages) {
     const before = read(join(root, name))
     const after = make(before)
@@ -102,8 +102,8 @@ ${table(['code', 'of', 'message', 'what to do next', 'may pass later'], rest)}`
 }
 
 /** The page on the agent's loop is written by people; each of its tables is that of the code. */
-function loopPage(page: string): string {
-  const made: Record<string, () => string> = {
+const loopPage = (page: string): string =>
+  withTables(page, {
     facts: () => table(['fact', 'what it says', 'on disk'], Object.entries(factTable).map(([kind, { says, on_disk }]) => [`\`${kind}\``, says, on_disk])),
     limits: () => table(['setting', 'what it bounds in a turn'], turnBounds.map(({ setting, says }) => [`\`${setting}\``, says])),
     outcomes: () =>
@@ -113,7 +113,31 @@ function loopPage(page: string): string {
           `\`${code}\``, [says, ...codes.map((one) => `\`${one}\``)].join(' '), next, `\`${subtype}\``, String(exit_code),
         ]),
       ),
-  }
+  })
+
+const settingsPage = (page: string): string =>
+  withTables(page, { settings: () => table(['key', 'default', 'in a repository', 'value'], settingRows(readContract('config.1.json') as SettingNode, [], 'free')) })
+
+interface SettingNode {
+  type?: string
+  description?: string
+  default?: unknown
+  enum?: string[]
+  minimum?: number
+  maximum?: number
+  properties?: Record<string, SettingNode>
+  'x-workspace'?: string
+}
+/** A row for each key that holds a value; what a section says of the repository holds for its keys. */
+function settingRows(node: SettingNode, path: string[], above: string): string[][] {
+  const repository = node['x-workspace'] ?? above
+  if (node.properties) return Object.entries(node.properties).flatMap(([key, inside]) => settingRows(inside, [...path, key], repository))
+  const bounds = [...(node.minimum === undefined ? [] : [`at least ${node.minimum}`]), ...(node.maximum === undefined ? [] : [`at most ${node.maximum}`])].join(', ')
+  const kind = node.enum ? node.enum.map((one) => `\`${one}\``).join(', ') : [node.type ?? '', bounds].filter(Boolean).join(', ')
+  return [[`\`${path.join('.')}\``, node.default === undefined || node.default === null ? '' : `\`${JSON.stringify(node.default)}\``, repository, [kind, node.description].filter(Boolean).join('. ')]]
+}
+
+function withTables(page: string, made: Record<string, () => string>): string {
   return page.replace(/(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g, (whole, begin: string, name: string, end: string) => (made[name] ? `${begin}${made[name]()}${end}` : whole))
 }
 

@@ -1,0 +1,130 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { sources, textOf as sourceOf } from './house/sources.js'
+import { knownCodes } from './support/codes.js'
+import { asShown, startReader, storyOf, type Reader } from './support/manual.js'
+import { bin, vtcode } from './support/program.js'
+
+// Each page is followed from its first block to its last, as a reader would: files are written, commands are run, and what they print is compared.
+const project = dirname(dirname(dirname(bin)))
+const docs = readdirSync(join(project, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
+const manual = ['README.md', 'CHANGELOG.md', ...docs]
+const textOf = (name: string): string => readFileSync(join(project, name), 'utf8')
+const stories = manual.map((name) => ({ name, story: storyOf(join(project, name)) }))
+
+describe.each(stories.filter(({ story }) => story.steps.length > 0))('$name', ({ story }) => {
+  let reader: Reader
+  beforeAll(async () => {
+    reader = await startReader(story)
+  })
+  afterAll(() => reader[Symbol.asyncDispose]())
+
+  it.each(story.steps)('shows what really happens: $command', async (step) => {
+    expect(await reader.follow(step)).toMatch(asShown(step.shown))
+  })
+  it('asks its model as often as it says', () => {
+    expect(reader.peer.asked.length).toBe(story.script.length)
+  })
+})
+
+describe('a page that is not true', () => {
+  it('is found out: another output, another exit code, a line more or less, a block that nobody runs, an output that says nothing', async () => {
+    await using made = await tempWorkspace()
+    const page = ['```js src/a.js', 'export const a = 1', '```', '```console', '$ vtcode call unified_file read --path src/a.js', '{"ok":true,…"text":"export const b…"}', '$ vtcode call unified_file read --path src/a.js', '…', '$ false; echo $?', '0', '$ echo more', '$ true', 'more', '$ cat src/a.js; vtcode frob', 'export const a = 1', '```', '```sh', 'rm -rf /', '```', '```js src/b.js', '```']
+    writeFileSync(join(made.root, 'page.md'), page.join('\n'))
+    const story = storyOf(join(made.root, 'page.md'))
+    expect(story.faults).toEqual(['line 4: any output would do for vtcode call unified_file read --path src/a.js', 'line 17: nothing runs this block', 'src/b.js is written, and no command follows'])
+    await using reader = await startReader(story)
+    const held: string[] = []
+    for (const step of story.steps) if (asShown(step.shown).test(await reader.follow(step))) held.push(step.command)
+    expect(held).toEqual(['vtcode call unified_file read --path src/a.js'])
+  })
+})
+
+describe('the manual', () => {
+  it('holds nothing that looks tried and is not', () => {
+    expect(stories.flatMap(({ name, story }) => story.faults.map((fault) => `${name}, ${fault}`))).toEqual([])
+  })
+
+  it('names verbs and flags that there are', async () => {
+    await using made = await tempWorkspace()
+    const help = (await vtcode(made, ['help'])).stdout
+    const helps = new Map<string, string>()
+    const wrong: string[] = []
+    for (const name of manual) {
+      for (const [said, verb, rest] of textOf(name).matchAll(/(?<=`)vtcode ([a-z_]+)([^`\n|;]*)/g)) {
+        if (!new RegExp(`^  ${verb} `, 'm').test(help)) wrong.push(`${name}: ${said}`)
+        if (verb === 'call') continue
+        const sub = /^ ([a-z]+)/.exec(rest!)?.[1]
+        for (const words of [[verb!], ...(sub === undefined ? [] : [[verb!, sub]])]) {
+          const key = words.join(' ')
+          if (!helps.has(key)) helps.set(key, words.length === 1 ? (await vtcode(made, ['help', ...words])).stdout : (await vtcode(made, [...words, '--help'])).stdout)
+        }
+        const known = `${help} ${helps.get(verb!)} ${helps.get(`${verb} ${sub}`) ?? ''}`
+        for (const [, flag] of rest!.matchAll(/(?<=\s)(--[a-z][a-z-]*)/g)) if (!new RegExp(`${flag}(?![a-z-])`).test(known)) wrong.push(`${name}: ${flag} of ${said}`)
+      }
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('names settings that there are', () => {
+    const schema = JSON.parse(textOf('manifests/schema/config.1.json')) as Node
+    const sections = Object.keys(schema.properties!).filter((key) => schema.properties![key]!.properties)
+    const named = new RegExp(`\`((?:${sections.join('|')})(?:\\.[a-z_]+)+)\\b`, 'g')
+    const wrong = manual.flatMap((name) => [...textOf(name).matchAll(named)].filter(([, key]) => !hasKey(schema, key!.split('.'))).map(([, key]) => `${name}: ${key}`))
+    // What a handler gets, the agent of an example and an event have such names too.
+    expect(wrong.filter((one) => !/: (?:context\.(?:workspace|signal|call|reset)|agent\.(?:run|stream|ts|sh|mjs))$/.test(one))).toEqual([])
+  })
+
+  it('names codes that there are', () => {
+    // Those of errors, and those of remarks beside a result.
+    const known = new Set([...knownCodes(), ...sources.flatMap((file) => sourceOf(file).match(/(?<=')VT_[A-Z_]*[A-Z](?=')/g) ?? [])])
+    expect(manual.flatMap((name) => [...textOf(name).matchAll(/\bVT_[A-Z_]*[A-Z]\b/g)].filter(([code]) => !known.has(code)).map(([code]) => `${name}: ${code}`))).toEqual([])
+  })
+
+  it('is reached from the README, each page of it', () => {
+    expect(docs.filter((name) => !textOf('README.md').includes(`](${name})`))).toEqual([])
+  })
+
+  it('comes with the package', () => {
+    const { files } = JSON.parse(spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: project, encoding: 'utf8' }).stdout.replace(/^[^[]*/, ''))[0] as { files: { path: string }[] }
+    expect(manual.filter((name) => !files.some(({ path }) => path === name))).toEqual([])
+  })
+})
+
+describe.each([...manual, 'AGENTS.md', 'core/README.md', 'manifests/README.md', 'test/bench/README.md'])('%s', (name) => {
+  const text = textOf(name)
+  const from = dirname(join(project, name))
+
+  it('links to files, and to headings that stand there', () => {
+    for (const [, path, heading] of text.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+      const file = path ? join(from, path) : join(project, name)
+      expect(existsSync(file), file).toBe(true)
+      if (heading !== undefined) expect(headings(readFileSync(file, 'utf8')), `${path}#${heading}`).toContain(heading)
+    }
+  })
+
+  it('names files that are there', () => {
+    // Rooms are named from the floor that the page is about; a page may also speak of the files that it writes.
+    const written = new Set(storyOf(join(project, name)).steps.flatMap(({ before }) => before.map(({ path }) => path)))
+    const floors = ['.', 'core', 'plugins', 'plugins/lib'].map((floor) => join(project, floor)).concat(from)
+    for (const [, path] of text.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|yaml))`/g)) {
+      if (!/^(?:acme|~|\.vtcode)/.test(path!) && !written.has(path!)) expect(floors.some((floor) => existsSync(join(floor, path!))), path).toBe(true)
+    }
+  })
+})
+
+interface Node {
+  properties?: Record<string, Node>
+  additionalProperties?: unknown
+}
+/** Whether a key stands in the schema; below a map anything may. */
+function hasKey(node: Node, [key, ...rest]: string[]): boolean {
+  if (key === undefined) return true
+  const inside = node.properties?.[key]
+  return inside ? hasKey(inside, rest) : node.properties === undefined
+}
+const headings = (text: string): string[] => [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) => title!.toLowerCase().replace(/[^\w\s-]/g, '').replaceAll(' ', '-'))

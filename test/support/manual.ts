@@ -1,0 +1,106 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { commandsOf, readPage } from './pages.js'
+import { call, startPeer, type Answer, type Peer } from './peer.js'
+import { bin, surroundings } from './program.js'
+
+/** A command of a page, with what is written before it and what the page says that it prints. */
+export interface Step {
+  before: { path: string; text: string }[]
+  command: string
+  /** An ellipsis stands for whatever is of no interest there. */
+  shown: string
+}
+/** A page as a reader follows it, from its first block to its last. */
+export interface Story {
+  steps: Step[]
+  /** What the model of the page answers, one after the other. */
+  script: Answer[]
+  /** What nobody runs, and what would fit any output. */
+  faults: string[]
+}
+
+/** The server of models that the pages name, and what a reader's folders are called in them. */
+const shownUrl = 'http://127.0.0.1:8080'
+const [shownHome, shownRoot] = ['/home/me', '/home/me/project']
+const project = dirname(dirname(dirname(bin)))
+
+/**
+ * Reads a page. Beside its blocks it may hold comments, which a reader does not see: `<!-- model: […] -->` is what the model answers next (a text, or
+ * calls as `{ tool: input }`), `<!-- file: path` writes the lines that follow up to `-->`.
+ */
+export function storyOf(file: string): Story {
+  const { text, sections } = readPage(file)
+  const story: Story = { steps: [], script: [], faults: [] }
+  let before: Step['before'] = []
+  const lineOf = (index: number): number => text.slice(0, index).split('\n').length
+  const comments = [...text.matchAll(/^<!-- (model|file): ([\s\S]*?)-->$/gm)].map(({ 1: kind, 2: said, index }) => ({ kind: kind!, said: said!, line: lineOf(index) }))
+  const blocks = sections.flatMap((section) => section.blocks).map((block) => ({ ...block, said: block.text }))
+  for (const part of [...comments, ...blocks].sort((a, b) => a.line - b.line)) {
+    if (part.kind === 'model') story.script.push(...(JSON.parse(part.said) as unknown[]).map(answerOf))
+    else if (!('lang' in part)) before.push({ path: part.said.slice(0, part.said.indexOf('\n')), text: part.said.slice(part.said.indexOf('\n') + 1) })
+    else if (part.kind === 'file') before.push({ path: part.path, text: part.text })
+    else if (part.kind === 'console') {
+      for (const { command, output } of commandsOf(part)) {
+        const shown = output.join('\n').trimEnd()
+        if (shown !== '' && shown.replace(/[…\s]/g, '') === '') story.faults.push(`line ${part.line}: any output would do for ${command}`)
+        story.steps.push({ before, command, shown })
+        before = []
+      }
+    } else if (part.kind !== 'not-executed') story.faults.push(`line ${part.line}: nothing runs this block`)
+  }
+  story.faults.push(...before.map(({ path }) => `${path} is written, and no command follows`))
+  return story
+}
+
+function answerOf(said: unknown): Answer {
+  if (typeof said === 'string') return { content: said }
+  return { toolCalls: Object.entries(said as Record<string, unknown>).map(([tool, input]) => call(tool, input)) }
+}
+
+/** Whether something was printed as a page shows it. */
+export function asShown(shown: string): RegExp {
+  const parts = shown.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('[\\s\\S]*')}$`)
+}
+
+/** A reader of one page: an empty repository, a home without settings, `vtcode` on the path, and the model that the page speaks of. */
+export interface Reader extends AsyncDisposable {
+  readonly place: TempWorkspace
+  readonly peer: Peer
+  /** Writes what stands before the command, runs it, and answers what a terminal would show. */
+  follow(step: Step): Promise<string>
+}
+export async function startReader({ script }: Story): Promise<Reader> {
+  const place = await tempWorkspace()
+  execFileSync('git', ['init', '-q', place.root])
+  const peer = await startPeer(script)
+  const path = join(place.home, 'bin')
+  mkdirSync(path)
+  writeFileSync(join(path, 'vtcode'), `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`, { mode: 0o755 })
+  mkdirSync(join(place.root, 'node_modules'))
+  symlinkSync(project, join(place.root, 'node_modules/vtcode'))
+  const env = { ...surroundings(place), PATH: `${path}:${dirname(process.execPath)}:${process.env['PATH']}`, LC_ALL: 'C.UTF-8' }
+  return {
+    place,
+    peer,
+    async follow({ before, command }) {
+      for (const { path: name, text } of before) {
+        const file = name.startsWith('~/') ? join(place.home, name.slice(2)) : join(place.root, name)
+        mkdirSync(dirname(file), { recursive: true })
+        writeFileSync(file, text.replaceAll(shownUrl, peer.url).replaceAll(shownRoot, place.root))
+      }
+      const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], { cwd: place.root, env, stdio: ['ignore', 'pipe', 'ignore'] })
+      let printed = ''
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk))
+      await new Promise((resolve) => child.on('close', resolve))
+      return printed.replaceAll(peer.url, shownUrl).replaceAll(place.root, shownRoot).replaceAll(place.home, shownHome).replace(/[^\S\n]+$/gm, '').trimEnd()
+    },
+    async [Symbol.asyncDispose]() {
+      await peer[Symbol.asyncDispose]()
+      await place[Symbol.asyncDispose]()
+    },
+  }
+}
