@@ -3,8 +3,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { commandsOf, readPage } from './pages.js'
-import { call, startPeer, type Answer, type Peer } from './peer.js'
+import { call, startPeer, type Answer, type Home, type Peer } from './peer.js'
 import { bin, surroundings } from './program.js'
+import { typing } from './terminal.js'
 
 /** A command of a page, with what is written before it and what the page says that it prints. */
 export interface Step {
@@ -12,6 +13,8 @@ export interface Step {
   command: string
   /** An ellipsis stands for whatever is of no interest there. */
   shown: string
+  /** It runs at a terminal, where somebody types what the page shows behind a question. */
+  terminal: boolean
 }
 /** A page as a reader follows it, from its first block to its last. */
 export interface Story {
@@ -29,24 +32,22 @@ const project = dirname(dirname(dirname(bin)))
 
 /**
  * Reads a page. Beside its blocks it may hold comments, which a reader does not see: `<!-- model: […] -->` is what the model answers next (a text, or
- * calls as `{ tool: input }`), `<!-- file: path` writes the lines that follow up to `-->`.
+ * calls as `{ tool: input }`), `<!-- file: path` writes the lines that follow up to `-->`. What stands in a block `console terminal` runs at a terminal.
  */
 export function storyOf(file: string): Story {
   const { text, sections } = readPage(file)
   const story: Story = { steps: [], script: [], faults: [] }
   let before: Step['before'] = []
   const lineOf = (index: number): number => text.slice(0, index).split('\n').length
-  const comments = [...text.matchAll(/^<!-- (model|file): ([\s\S]*?)-->$/gm)].map(({ 1: kind, 2: said, index }) => ({ kind: kind!, said: said!, line: lineOf(index) }))
-  const blocks = sections.flatMap((section) => section.blocks).map((block) => ({ ...block, said: block.text }))
-  for (const part of [...comments, ...blocks].sort((a, b) => a.line - b.line)) {
-    if (part.kind === 'model') story.script.push(...(JSON.parse(part.said) as unknown[]).map(answerOf))
-    else if (!('lang' in part)) before.push({ path: part.said.slice(0, part.said.indexOf('\n')), text: part.said.slice(part.said.indexOf('\n') + 1) })
+  const comments = [...text.matchAll(/^<!-- (model|file): (.*?)(?: *-->|\n([\s\S]*?)-->)$/gm)].map(({ 1: kind, 2: first, 3: text = '', index }) => ({ kind: kind as 'model' | 'file', path: first!, text, line: lineOf(index) }))
+  for (const part of [...comments, ...sections.flatMap(({ blocks }) => blocks)].sort((a, b) => a.line - b.line)) {
+    if (part.kind === 'model') story.script.push(...(JSON.parse(part.path) as unknown[]).map(answerOf))
     else if (part.kind === 'file') before.push({ path: part.path, text: part.text })
     else if (part.kind === 'console') {
       for (const { command, output } of commandsOf(part)) {
         const shown = output.join('\n').trimEnd()
         if (shown !== '' && shown.replace(/[…\s]/g, '') === '') story.faults.push(`line ${part.line}: any output would do for ${command}`)
-        story.steps.push({ before, command, shown })
+        story.steps.push({ before, command, shown, terminal: text.split('\n')[part.line - 1]!.endsWith(' terminal') })
         before = []
       }
     } else if (part.kind !== 'not-executed') story.faults.push(`line ${part.line}: nothing runs this block`)
@@ -64,6 +65,28 @@ function answerOf(said: unknown): Answer {
 export function asShown(shown: string): RegExp {
   const parts = shown.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('[\\s\\S]*')}$`)
+}
+
+async function piped(command: string, cwd: string, env: Record<string, string>): Promise<string> {
+  const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] })
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk))
+  await new Promise((resolve) => child.on('close', resolve))
+  return printed
+}
+
+/** At a terminal; each question is answered as the page shows it, and what is typed is shown as it is there. */
+async function typed(command: string, shown: string, at: Home): Promise<string> {
+  const answers = [...shown.matchAll(/\[y\/N[^\]]*\] (\w+)$/gm)].map(([, answer]) => answer!)
+  const { terminal, end } = await typing(at, ['-c', command], { program: '/bin/sh', env: { NO_COLOR: '1' } })
+  let [printed, asked] = ['', 0]
+  terminal.onData((data) => {
+    printed += data
+    for (const questions = printed.split(/\[y\/N[^\]]*\] /).length - 1; asked < questions; asked++) terminal.write(`${answers[asked] ?? 'n'}\r`)
+  })
+  await end()
+  // Without what moves the cursor.
+  return printed.replace(/\x1b\[[\d;?]*[A-Za-z]/g, '').replaceAll('\r', '')
 }
 
 /** A reader of one page: an empty repository, a home without settings, `vtcode` on the path, and the model that the page speaks of. */
@@ -86,16 +109,13 @@ export async function startReader({ script }: Story): Promise<Reader> {
   return {
     place,
     peer,
-    async follow({ before, command }) {
+    async follow({ before, command, shown, terminal }) {
       for (const { path: name, text } of before) {
         const file = name.startsWith('~/') ? join(place.home, name.slice(2)) : join(place.root, name)
         mkdirSync(dirname(file), { recursive: true })
         writeFileSync(file, text.replaceAll(shownUrl, peer.url).replaceAll(shownRoot, place.root))
       }
-      const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], { cwd: place.root, env, stdio: ['ignore', 'pipe', 'ignore'] })
-      let printed = ''
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk))
-      await new Promise((resolve) => child.on('close', resolve))
+      const printed = terminal ? await typed(command, shown, { ...place, env }) : await piped(command, place.root, env)
       return printed.replaceAll(peer.url, shownUrl).replaceAll(place.root, shownRoot).replaceAll(place.home, shownHome).replace(/[^\S\n]+$/gm, '').trimEnd()
     },
     async [Symbol.asyncDispose]() {
