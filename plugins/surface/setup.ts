@@ -1,20 +1,51 @@
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { findProgram, searchPath } from '../../core/base/index.js'
+import { dirname } from 'node:path'
+import { findProgram, inside, searchPath } from '../../core/base/index.js'
 import { programFile, type Io, type Kernel } from '../../core/index.js'
 import { difference, ownText, requireWithin, writeDraft, type FileDraft } from '../lib/own_files/index.js'
-import { confirmed, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
-import { clients } from './setup/clients.js'
+import { columns, confirmed, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { clients, type EditorClient } from './setup/clients.js'
 import { edit } from './setup/edit.js'
 
 /** `vtcode setup <client>`: tells an MCP client of us, showing first what would change. */
 export default async function setup(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = verb('setup', 'Enters the MCP server into the settings of a client, or takes it out again.', io)
-    .argument('<client>', Object.keys(clients).join(', '))
+    .argument('[client]', Object.keys(clients).join(', '))
     .option('--yes', 'write without asking')
     .option('--undo', 'take our entry out again')
-    .action(async (name: string, flags: { yes?: true; undo?: true }) => void (code = await change(kernel, name, flags, io)))
+    .option('--json', 'without a client: the list as JSON')
+    .action(async (name: string | undefined, { json, ...flags }: { yes?: true; undo?: true; json?: true }) => {
+      if (name === undefined) await list(kernel, json ?? false, io)
+      else code = await change(kernel, name, flags, io)
+    })
   return runCommand(command, argv, () => code)
+}
+
+/** Which clients are on this machine, and which of them know us. */
+async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
+  const places = { workspace: kernel.workspace, home: io.env['HOME'] || homedir(), env: io.env }
+  const path = searchPath(io.env['PATH'], kernel.workspace)
+  const rows = await Promise.all(
+    Object.entries(clients).map(async ([client, known]) => {
+      const file = known.file(places)
+      const folder = dirname(file)
+      const found = findProgram(known.program, path) !== undefined || existsSync(file) || (folder !== places.home && folder !== kernel.workspace && !inside(kernel.workspace, folder) && existsSync(folder))
+      return { client, found, set_up: existsSync(file) && (await knowsUs(file, known, known.entry(program(kernel, io), places))), file }
+    }),
+  )
+  if (json) return void io.stdout.write(`${JSON.stringify(rows)}\n`)
+  io.stdout.write(columns(rows.map(({ client, found, set_up, file }) => [client, set_up ? 'set up' : found ? 'found' : 'not found', oneLine(file)])))
+}
+
+async function knowsUs(file: string, client: EditorClient, entry: Record<string, unknown>): Promise<boolean> {
+  try {
+    const text = ownText(file)
+    return text !== undefined && (await edit(text, client, entry)) === text
+  } catch {
+    return false
+  }
 }
 
 async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true; undo?: true }, io: Io): Promise<number> {

@@ -10,6 +10,8 @@ import { modelChoices, type Model } from '../model/index.js'
  * where there is nothing to ask, nobody to ask, or no answer.
  */
 export async function pickedModel(kernel: Kernel, io: Io): Promise<string | undefined> {
+  // What vtcode started chooses nothing for the user.
+  if (io.env['VTCODE'] === '1') return undefined
   if ((io.env['VTCODE_MODEL'] ?? agentSettings(kernel).agent.model) !== undefined || !interactive(io)) return undefined
   const choices = modelChoices(kernel, io.env)
   if (new Set(choices.map(({ entry }) => entry.name)).size < 2) return undefined

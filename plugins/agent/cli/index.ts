@@ -1,6 +1,7 @@
 export { agentSettings, factTable, outcomeTable, type EventSink, type RevertScope } from '../base/index.js'
 export { certificateOfSession } from './certificate.js'
 export { givenImages, withImages, type ImageFlags } from './images.js'
+export { aboutModel } from './choose_model.js'
 export { checkModel } from './model_check.js'
 export { preview } from './preview.js'
 export { printComponents } from './providers.js'
@@ -13,7 +14,7 @@ export { chooseComponents, runContexts, type RunContext } from '../components/in
 export { notAppliedLines, progress, reasonOf, summary } from '../events/index.js'
 export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certificate } from '../finish/index.js'
 export { turnBounds } from '../loop/index.js'
-export { findModel, modelChoices, uncountedModels, listModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
+export { findModel, modelChoices, uncountedModels, listModels, offeredModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
 export {
   adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy,
   writeApproval, type PendingApproval, type SessionManifest,

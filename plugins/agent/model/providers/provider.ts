@@ -199,12 +199,12 @@ const askable = (all: ProviderSource[], env: Env): ProviderSource[] =>
   all.filter((source) => isReady(source, env) && (!source.builtin || keyVariable(source.entry) !== undefined))
 
 /** What an entry names as its model, else those that we would take, else what it lists. */
-function firstModels(source: ProviderSource): string[] {
+export function firstModels(source: ProviderSource): string[] {
   const ours = source.builtin ? snapshot().first[source.entry.name] : undefined
   return source.entry.model === undefined ? (ours ?? knownModels(source)) : [source.entry.model]
 }
 
-const mostOfOne = 3
+export const mostOfOne = 3
 /** The models to choose from where nobody has chosen one: a few of each provider that can be asked, by their ids. */
 export const modelChoices = (kernel: Kernel, env: Env): Model[] =>
   askable(providerSources(kernel, env).all, env).flatMap((source) => firstModels(source).slice(0, mostOfOne).map((name) => buildModel(source, name)))

@@ -1,0 +1,66 @@
+import type { Io, Kernel } from '../../../core/index.js'
+import { aboutModel, agentSettings, checkModel, chooseComponents, findModel, offeredModels, printFailure, signIn, signInOf, uncountedModels } from '../../agent/cli/index.js'
+import { oneLine, say } from '../../lib/terminal/index.js'
+import type { Interview } from './interview.js'
+import type { InitFlags } from './plan.js'
+
+type Offered = Awaited<ReturnType<typeof offeredModels>>
+type Failed = { code: string; message: string }
+
+/** The model that is chosen and answers, by its id; an exit code where there is none. `{ id: undefined }`: no model was wanted. */
+export async function chooseModel(kernel: Kernel, flags: InitFlags, interview: Interview, io: Io): Promise<{ id: string | undefined } | number> {
+  if (flags.model === false) return { id: undefined }
+  const given = flags.model === undefined ? undefined : findModel(kernel, io.env, flags.model).id
+  const current = agentSettings(kernel).agent.model
+  const offered = given === undefined ? await offeredModels(kernel, await chooseComponents({ kernel, env: io.env }), io.signal) : undefined
+  if (offered) for (const fault of new Set([...offered.faults, ...uncountedModels(kernel, io.env)])) say(io, 'warning', fault)
+  const ids = [...new Set([...(current === undefined ? [] : [current]), ...(offered?.models.map(({ id }) => id) ?? [])])]
+  if (given === undefined && ids.length === 0) return nothingFound(offered!, io)
+  for (;;) {
+    const id = given ?? (await interview.choose('Which model?', ids.map((value) => ({ value, label: value, hint: hintOf(value, offered!) })), ids[0]!))
+    const next = flags.try === false || (!interview.asks && !flags.yes) ? 'keep' : await tried(kernel, id, flags, interview, io)
+    if (next === 'keep') return { id }
+    if (typeof next === 'number') return next
+  }
+}
+
+function hintOf(id: string, { models }: Offered): string {
+  const model = models.find((one) => one.id === id)
+  return model ? aboutModel(model) : 'as it is set now'
+}
+
+/** Sends the model one small request; whoever is asked says what comes of a failure. */
+async function tried(kernel: Kernel, id: string, flags: InitFlags, interview: Interview, io: Io): Promise<'keep' | 'again' | number> {
+  say(io, 'info', `${id} is tried with one small request.`)
+  try {
+    const { latency_ms, calls_tools } = await checkModel(kernel, id, io.env, io.signal)
+    say(io, 'info', `${id} answers after ${latency_ms} ms.`)
+    if (!calls_tools) say(io, 'warning', `${id} did not call the tool that it was offered; an agent needs a model that does.`)
+    return 'keep'
+  } catch (error) {
+    const code = printFailure(kernel, error, io)
+    if (await signedIn(kernel, id, error as Failed, flags, interview, io)) return tried(kernel, id, { ...flags, signIn: false }, interview, io)
+    if (!interview.asks) {
+      say(io, 'info', 'Nothing was written; name another model with --model, or --no-try.')
+      return code
+    }
+    const next = await interview.choose('It does not answer.', [{ value: 'again', label: flags.model ? 'Try again' : 'Choose again' }, { value: 'keep', label: 'Keep it anyway' }], 'again')
+    return next as 'again' | 'keep'
+  }
+}
+
+/** Signs in to the provider of a model, where it has a sign-in and somebody wants it. */
+async function signedIn(kernel: Kernel, id: string, { code }: Failed, { signIn: wanted }: InitFlags, interview: Interview, io: Io): Promise<boolean> {
+  const { entry } = findModel(kernel, io.env, id)
+  if (code !== 'VT_LLM_AUTH' || entry.auth?.type !== 'oauth' || wanted === false) return false
+  if (!wanted && !(await interview.wants(`Sign in to ${oneLine(entry.name)}?`, false))) return false
+  await signIn(await signInOf(kernel, entry.name, await chooseComponents({ kernel, env: io.env })), kernel.workspace, io.signal)
+  return true
+}
+
+function nothingFound({ without_key }: Offered, io: Io): number {
+  say(io, 'error', 'No key of a provider is set, and no model server answers on this machine.')
+  const keys = without_key.map(({ name, variable }) => `${variable} (${oneLine(name)})`).join(', ')
+  io.stderr.write(`  Set one of ${keys}, or start Ollama, LM Studio or llama.cpp; other servers go under custom_providers in ~/.vtcode/vtcode.config.yaml.\n  Then \`vtcode init\` again; \`vtcode init --no-model\` does the rest without a model. Nothing was written.\n`)
+  return 3
+}
