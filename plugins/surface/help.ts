@@ -32,11 +32,10 @@ Flags of every verb (for call, before the tool's name):
   --config FILE         other settings; -c a.b=value sets a single one
   --home DIR            use this folder as your home
   --allowed-tools A,B   no other tools; --disallowed-tools A,B takes some away
-  --verbose             what plugins log; --log-level debug|info|warn|error
-  --quiet               only what goes wrong; --no-color: no colors
+  --quiet, --verbose    less or more; --log-level debug|info|warn|error; --no-color
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 130 interrupted.
-\`vtcode help <verb>\` says more. New here? \`vtcode tour\` shows it at work.
+\`vtcode help <verb>\` says more. New here? \`vtcode init\`, \`vtcode tour\`.
 `)
   return 0
 }

@@ -31,7 +31,7 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
     Object.entries(clients).map(async ([client, known]) => {
       const file = known.file(places)
       const folder = dirname(file)
-      const found = findProgram(known.program, path) !== undefined || existsSync(file) || (folder !== places.home && folder !== kernel.workspace && !inside(kernel.workspace, folder) && existsSync(folder))
+      const found = findProgram(known.program ?? client, path) !== undefined || existsSync(file) || (folder !== places.home && folder !== kernel.workspace && !inside(kernel.workspace, folder) && existsSync(folder))
       return { client, found, set_up: existsSync(file) && (await knowsUs(file, known, known.entry(program(kernel, io), places))), file }
     }),
   )

@@ -61,6 +61,7 @@ async function signedIn(kernel: Kernel, id: string, { code }: Failed, { signIn: 
 function nothingFound({ without_key }: Offered, io: Io): number {
   say(io, 'error', 'No key of a provider is set, and no model server answers on this machine.')
   const keys = without_key.map(({ name, variable }) => `${variable} (${oneLine(name)})`).join(', ')
-  io.stderr.write(`  Set one of ${keys}, or start Ollama, LM Studio or llama.cpp; other servers go under custom_providers in ~/.vtcode/vtcode.config.yaml.\n  Then \`vtcode init\` again; \`vtcode init --no-model\` does the rest without a model. Nothing was written.\n`)
+  io.stderr.write(`  Set one of ${keys}, or start Ollama, LM Studio or llama.cpp; other servers go under custom_providers in ~/.vtcode/vtcode.config.yaml.\n`)
+  io.stderr.write('  Then `vtcode init` again; `vtcode init --no-model` does the rest without a model. Nothing was written.\n')
   return 3
 }

@@ -18,7 +18,7 @@ const all = (build: string, test: string, lint?: string): [Purpose, string][] =>
 
 /** File → the commands that it stands for; a name is looked for as it is, or by its end. */
 const kinds: { file: string; commands(text: string, names: Names): [Purpose, string][] }[] = [
-  { file: 'package.json', commands: (text, names) => scripts(text).map(([what, name]) => [what, `${packageManager(names)} ${name === 'test' ? 'test' : `run ${name}`}`]) },
+  { file: 'package.json', commands: (text, names) => scripts(text).map(([what, name]) => [what, `${scriptRunner(names)} ${name === 'test' ? 'test' : `run ${name}`}`]) },
   { file: 'deno.json', commands: () => [['Test', 'deno test'], ['Lint', 'deno lint']] },
   { file: 'Cargo.toml', commands: () => all('cargo build', 'cargo test', 'cargo clippy') },
   { file: 'go.mod', commands: () => all('go build ./...', 'go test ./...', 'go vet ./...') },
@@ -80,7 +80,7 @@ function scripts(text: string): [Purpose, string][] {
   }
 }
 
-function packageManager(names: Names): string {
+function scriptRunner(names: Names): string {
   if (names.has('pnpm-lock.yaml')) return 'pnpm'
   if (names.has('yarn.lock')) return 'yarn'
   return names.has('bun.lock') || names.has('bun.lockb') ? 'bun' : 'npm'

@@ -223,7 +223,15 @@ describe('vtcode setup', () => {
   it('names the clients it knows', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['setup', 'emacs'])).toMatchObject({ code: 2, stderr: expect.stringContaining('claude-code') })
-    expect((await vtcode(made, ['setup'])).code).toBe(2)
+  })
+  it('without a client lists those it knows: which are on this machine, and which know us', async () => {
+    await using made = await tempWorkspace({ '.mcp.json': '{}', '.cursor/mcp.json': '{}' })
+    await vtcode(made, ['setup', 'cursor', '--yes'])
+    const { code, stdout } = await vtcode(made, ['setup'])
+    expect(code).toBe(0)
+    for (const row of [/^claude-code +found +\S*\/\.mcp\.json$/m, /^cursor +set up +/m, /^qwen +not found +/m]) expect(stdout).toMatch(row)
+    const listed = JSON.parse((await vtcode(made, ['setup', '--json'])).stdout) as object[]
+    expect(listed).toContainEqual({ client: 'cursor', found: true, set_up: true, file: expect.stringContaining('.cursor/mcp.json') })
   })
 })
 
