@@ -32,7 +32,7 @@ Flags of every verb (for call, before the tool's name):
   --config FILE         other settings; -c a.b=value sets a single one
   --home DIR            use this folder as your home
   --allowed-tools A,B   no other tools; --disallowed-tools A,B takes some away
-  --quiet, --verbose    less or more; --log-level debug|info|warn|error; --no-color
+  --quiet, --verbose    or --log-level debug|info|warn|error; --no-color
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 130 interrupted.
 \`vtcode help <verb>\` says more. New here? \`vtcode init\`, \`vtcode tour\`.
