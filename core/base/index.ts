@@ -12,7 +12,7 @@ export { endWithUs, environment, findProgram, isProgram, leaderEnded, searchPath
 export { programFile, version } from './program_files.js'
 export { questionText, quotedReason } from './question.js'
 export { fail, failure, notApplied, ok, visibleResult } from './result.js'
-export { GrowingText, keepSecret, looksSecret, redact, redactText, sameSize, secrets, settled, withoutValues } from './secrets.js'
+export { GrowingText, keepSecret, looksSecret, redact, redactText, sameSize, settled, withoutValues } from './secrets.js'
 export { homeOf, sealOf, type Seal } from './seal.js'
 export { writeState, writeStateSync } from './state_file.js'
 export { likest, nearest } from './suggest.js'

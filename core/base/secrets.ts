@@ -1,4 +1,3 @@
-// ripgrep looks for these too: what it does not understand would find nothing there.
 const privateKey = (inside: string, end: string): RegExp => new RegExp(`-----BEGIN [A-Z ]*PRIVATE KEY-----${inside}*?(?:-----END [A-Z ]*PRIVATE KEY-----|${end})`)
 
 /** Formats of secrets that identify themselves. A value is replaced by the name of its format, never shown in part. */
@@ -30,9 +29,6 @@ const values = new Map(Object.entries(process.env).flatMap(([name, value]) => (n
 
 /** Does the name of a variable say that its value is secret? */
 export const looksSecret = (name: string): boolean => named.test(name)
-
-/** The formats, and the known secret values with their names. */
-export const secrets = { formats: formats as Readonly<Record<string, RegExp>>, values: values as ReadonlyMap<string, string> }
 
 /** From now on this value is replaced by its name wherever it appears; a very short value is not, because ordinary words would contain it. */
 export function keepSecret(value: string, name: string): void {
@@ -86,10 +82,12 @@ export function settled(raw: string, after = '', json = false): number {
   const found = signs.test(text) ? [...(after + text).matchAll(json ? secretInJson : secret)].map(({ index, 0: { length } }) => ({ from: index - after.length, to: index - after.length + length })) : []
   let cut = text.length
   for (const value of values.keys()) cut = Math.min(cut, startOfValue(raw, value))
-  for (let at = -1; at !== cut; ) {
+  // What stands before the beginning of a format is no beginning itself, since it goes on otherwise: it is not looked at again.
+  for (let at = -1, begins = -1; at !== cut; ) {
     at = cut
     const across = found.find(({ from, to }) => from < at && (to > at || to === text.length))
-    cut = Math.max(0, Math.min(at, across?.from ?? at, startAcross(raw, at), startOfFormat(text.slice(0, at), after), json ? startOfEscape(raw, at) : at))
+    if (begins !== at) begins = startOfFormat(text.slice(0, at), after)
+    cut = Math.max(0, Math.min(at, begins, across?.from ?? at, startAcross(raw, at), json ? startOfEscape(raw, at) : at))
   }
   return cut
 }

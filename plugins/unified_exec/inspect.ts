@@ -1,6 +1,6 @@
 import { ok, problem, VtError, type Context, type Handler } from '../../core/index.js'
 import { pluralized, slotRefusal } from '../lib/base/index.js'
-import { blotted } from './output/redact_spool.js'
+import { blotted } from '../lib/state/index.js'
 import { ends, searched, type QueryMatches } from './session/query.js'
 import { screenOf } from './session/screen.js'
 import type { CommandSession } from './session/session.js'

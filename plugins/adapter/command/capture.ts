@@ -1,5 +1,5 @@
 import type { Context } from '../../../core/index.js'
-import { openSpool, type Spool } from '../../lib/state/index.js'
+import { openSpool, SpoolCleaner, type Spool } from '../../lib/state/index.js'
 
 const largestSpool = 64 * 1024 * 1024
 
@@ -37,6 +37,9 @@ export class Capture {
   }
 
   async close(): Promise<void> {
-    await (await this.spool)?.close()
+    const spool = await this.spool
+    if (!spool) return
+    await new SpoolCleaner(spool, this.context).clean()
+    await spool.close()
   }
 }

@@ -4,5 +4,6 @@ export { KeptServer, toolDigest, toolLines, type KeptPrompt, type KeptTool, type
 export { openOwn, readOwn } from './private_file.js'
 export { ownFolder } from './private_folder.js'
 export { repeatsOf } from './repeats.js'
+export { blotted, longestSecret, settledWithin, SpoolCleaner, withoutSecrets } from './spool_cleaner.js'
 export { openSpool, ownPlaces, ownsSpool, spool, spoolFolder, spooled, type Spool } from './spool.js'
 export { TokenStore } from './token_store.js'

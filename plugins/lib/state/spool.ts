@@ -72,6 +72,8 @@ export interface Spool {
   replace(position: number, bytes: Buffer): Promise<void>
   /** Removes a file that could not be written to its end: on a full disk it is in the way. */
   discard(): Promise<void>
+  /** Drops all that was written. */
+  empty(): Promise<void>
   close(): Promise<void>
 }
 
@@ -99,6 +101,7 @@ export async function openSpool(context: Context, label: string, end = 'txt'): P
       await using folder = await ownFolder(context.workspace, spoolFolder)
       await unlink(`${folder.ref}/${name}`).catch(() => undefined)
     },
+    empty: () => file.truncate(),
     close: () => file.close(),
   }
 }

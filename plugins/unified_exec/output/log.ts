@@ -1,8 +1,6 @@
 import type { Context } from '../../../core/index.js'
-import { openSpool, type Spool } from '../../lib/state/index.js'
+import { longestSecret, openSpool, settledWithin, SpoolCleaner, withoutSecrets, type Spool } from '../../lib/state/index.js'
 import { countNewlines } from './newlines.js'
-import { redactSpool, withoutSecrets } from './redact_spool.js'
-import { longestSecret, settledWithin } from './redact_stream.js'
 import { kept, Ring } from './ring.js'
 import { shownLength } from './text.js'
 
@@ -29,6 +27,7 @@ export class StreamLog {
   private readonly ring = new Ring()
   private opening: Promise<void> | undefined
   private file: Spool | undefined
+  private cleaner: SpoolCleaner | undefined
   private written = 0
   private cleaned = 0
   private cleaning: Promise<void> = Promise.resolve()
@@ -93,6 +92,7 @@ export class StreamLog {
     const file = await openSpool(this.context, this.label).catch(() => undefined)
     if (!file) return
     this.file = file
+    this.cleaner = new SpoolCleaner(file, this.context)
     this.spool_path = file.path
     const bytes = this.ring.read(0, this.total)!
     this.write(clean ? clean(bytes) : bytes)
@@ -117,10 +117,10 @@ export class StreamLog {
 
   /** Takes the secrets out of what is on disk, once for what was written since. */
   private clean(): Promise<void> {
-    const { file } = this
-    if (file && this.cleaned !== this.written) {
+    const { cleaner } = this
+    if (cleaner && this.cleaned !== this.written) {
       this.cleaned = this.written
-      this.cleaning = this.cleaning.then(() => redactSpool(file, this.context))
+      this.cleaning = this.cleaning.then(() => cleaner.clean())
     }
     return this.cleaning
   }

@@ -64,6 +64,8 @@ describe('a text that grows', () => {
     ['a secret without end', 'a'],
     ['beginnings of secrets', '.sk-a'],
     ['keys without end', '-----BEGIN PRIVATE KEY-----'],
+    ['dashes', '-'],
+    ['beginnings of keys', '-----BEGIN '],
     ['beginnings of values', 'hunter2 and hun'],
   ])('comes to an end, however much comes of %s', (_, part) => {
     const growing = new GrowingText()

@@ -236,6 +236,16 @@ describe('what a program prints', () => {
     expect(result.ok && (result.output.stdout as string)).toBe(whole!.slice(0, 1000))
   })
 
+  it('is kept without the secrets in it', async () => {
+    const token = `ghp_${'Ab0'.repeat(12)}`
+    await using made = await script(`i=0; while [ $i -lt 3000 ]; do echo "line $i ${token}"; i=$((i+1)); done`, { parse: 'text', max_output_bytes: 1000 })
+    matches(await made.call(), { ok: true, output: { truncated: true } })
+    const [name] = (await readdir(join(made.booted.root, '.vtcode/spool'))).filter((file) => file !== '.gitignore')
+    const kept = await made.booted.read(`.vtcode/spool/${name}`)
+    expect(kept).toMatch(/^line 0 \[redacted:github_token\]\*+\n/)
+    expect(kept).not.toContain('ghp_')
+  })
+
   it('ends with an exit code that the manifest explains, or with VT_COMMAND_EXIT', async () => {
     const exit = { ok: [0, 3], empty: [1], map: { '4': { code: 'TOOL_AUTH', message: 'Not logged in.', retryable: true } } }
     const body = 'echo "trouble" >&2; exit $VTCODE_CODE'

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
-import { bootExec, call } from '../../support/exec.js'
+import { describe, expect, it } from 'vitest'
+import { bootExec, call, eventually, output } from '../../support/exec.js'
 
 // Put together here, so that no scanner takes this file for a leak.
 const canary = `sk-${'CANARY'}${'0123456789abcdef'.repeat(2)}`
@@ -54,4 +54,48 @@ it('a secret that a command prints stands in no result, no record and no spool f
     for (const secret of [canary, token, 'b3BlbnNzaC1rZXk']) expect(text.includes(secret), secret.slice(0, 6)).toBe(false)
   }
   expect((await booted.read((long as any).output.spool_path))?.length).toBe((long as any).output.stdout_bytes)
+})
+
+describe('the secrets in a spool file', () => {
+  const spooled = (root: string): string[] => !existsSync(join(root, '.vtcode/spool')) ? [] : readdirSync(join(root, '.vtcode/spool')).filter((name) => name.endsWith('.txt')).map((name) => join(root, '.vtcode/spool', name))
+
+  it('are taken out whatever engine of searches is there, also where one lies across a border of what is read', async () => {
+    await using booted = await bootExec()
+    const engine = join(booted.home, 'rg')
+    writeFileSync(engine, '#!/bin/sh\nexit 2\n')
+    chmodSync(engine, 0o755)
+    process.env['VTCODE_RIPGREP_BIN'] = engine
+    try {
+      await booted.write('print.py', `print("x" * (1048576 - 20) + " " + ${JSON.stringify(token)})\nprint("-" * 2_000_000)\nprint(${JSON.stringify(canary)})\nprint("end")`)
+      const { spool_path, stdout_bytes } = await output(booted, { action: 'run', command: ['python3', 'print.py'], max_output_tokens: 50 })
+      await booted.kernel.close()
+      const kept = await booted.read(spool_path)
+      expect(kept?.length).toBe(stdout_bytes)
+      expect(kept?.replace(/x{9,}|-{9,}/g, '…')).toMatch(/^… \[redacted:github_token\]\*+\n…\n\[redacted:api_key\]\*+\nend\n$/)
+    } finally {
+      delete process.env['VTCODE_RIPGREP_BIN']
+    }
+  })
+
+  it('are taken out whole where a part of one came before an answer and the rest after it', async () => {
+    await using booted = await bootExec()
+    await booted.write('slow.py', `import sys, time\nprint("line\\n" * 100_000 + ${JSON.stringify(canary.slice(0, 30))}, end="", flush=True)\ntime.sleep(2)\nprint(${JSON.stringify(canary.slice(30))})`)
+    const { spool_path, session_id } = await output(booted, { action: 'run', command: ['python3', 'slow.py'], max_output_tokens: 50, yield_time_ms: 1000 })
+    expect((await output(booted, { action: 'inspect', spool_path, tail_lines: 1 })).output).not.toContain('CANARY')
+    expect((await booted.read(spool_path))?.slice(-60)).not.toContain('CANARY')
+    await output(booted, { action: 'poll', session_id, yield_time_ms: 5000 })
+    await booted.kernel.close()
+    expect((await booted.read(spool_path))?.slice(-60)).toMatch(/line\n\[redacted:api_key\]\*+\n$/)
+  })
+
+  it('are in no file that could not be cleaned: it is emptied', async () => {
+    await using booted = await bootExec()
+    await booted.write('slow.py', `import time\nprint(${JSON.stringify(canary)}, "line\\n" * 200_000, flush=True)\ntime.sleep(60)`)
+    const { session_id } = await output(booted, { action: 'run', command: ['python3', 'slow.py'], background: true, yield_time_ms: 500 })
+    await eventually(() => spooled(booted.root).length === 1)
+    renameSync(spooled(booted.root)[0]!, join(booted.root, 'moved'))
+    await output(booted, { action: 'close', session_id })
+    await booted.kernel.close()
+    expect(readFileSync(join(booted.root, 'moved'), 'utf8')).toBe('')
+  })
 })
