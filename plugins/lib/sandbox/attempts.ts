@@ -1,4 +1,4 @@
-import { mostTasks } from './task_group.js'
+import { mostTasks, taskGroup } from './task_group.js'
 
 /** One act that the sandbox has to prevent: shell text that succeeds where it does not. */
 export interface Act {
@@ -9,6 +9,8 @@ export interface Act {
   leaves?: string
   /** It takes a moment: only asked for by a person. */
   slow?: true
+  /** What is to know where it succeeds. */
+  known?: () => string | undefined
 }
 
 /**
@@ -64,12 +66,33 @@ count=0
 while [ $count -lt ${mostTasks + 52} ]; do (read line <&5) & count=$((count + 1)); done
 exit 0`,
     slow: true,
+    known: () => (process.getuid?.() === 0 && taskGroup() === undefined ? 'the processes of root are bounded by a cgroup only, and here none can be made' : undefined),
   },
 ]
 
+/** Where programs keep what they log in with, in the home. */
+const logins = [
+  ['Codex', '.codex/auth.json'],
+  ['Claude', '.claude/.credentials.json'],
+  ['Gemini', '.gemini/oauth_creds.json'],
+  ['opencode', '.local/share/opencode/auth.json'],
+  ['Copilot', '.config/github-copilot/apps.json'],
+  ['Copilot CLI', '.copilot/config.json'],
+  ['cargo', '.cargo/credentials.toml'],
+  ['vault', '.vault-token'],
+  ['rclone', '.config/rclone/rclone.conf'],
+  ['PostgreSQL', '.pgpass'],
+  ['SSH', '.ssh/id'],
+  ['npm', '.npmrc'],
+] as const
+export const loginFiles = logins.map(([, path]) => path)
+
+/** In a workspace beside the home. */
+export const loginActs: readonly Act[] = logins.map(([who, path]) => ({ name: `reading the login of ${who}`, script: `cat "$OUTSIDE_HOME/${path}" || cat ~/${path}` }))
+
 /** In a workspace that is the home. */
 export const homeActs: readonly Act[] = [
-  { name: 'reading keys where the home is the workspace', script: 'cat .ssh/id || cat .npmrc || { mv .ssh elsewhere && cat elsewhere/id; }' },
+  ...logins.map(([who, path]) => ({ name: `reading the login of ${who} where the home is the workspace`, script: `cat ${path} || { mv ${path.split('/')[0]} elsewhere && { cat elsewhere/${path.split('/').slice(1).join('/')} || cat elsewhere; }; }` })),
   { name: 'writing keys where the home is the workspace', script: ': >.ssh/authorized_keys && [ -s .ssh/id ] || mv .ssh elsewhere' },
   { name: 'writing what starts with the shell', script: '{ : >>.bashrc; } || mv .bashrc elsewhere' },
 ]

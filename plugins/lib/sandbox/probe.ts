@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import { tempFolder } from '../base/index.js'
 import { runProgram, tail, type SandboxSettings } from '../process/index.js'
-import { acts, attempted, homeActs, type Act } from './attempts.js'
+import { acts, attempted, homeActs, loginActs, loginFiles, type Act } from './attempts.js'
 import { confinedCommand, type SandboxTools } from './launch.js'
 import { steered, type Confinement } from './profile.js'
 import { namesInHome, socketsOfMachine } from './sight.js'
@@ -49,10 +49,10 @@ export async function examineSandbox(workspace: string, settings: Confinement['s
   const found = programs()
   if ('missing' in found) return found
   const { tools } = found
-  const [inWorkspace, inHome] = [await attemptIn(tools, acts, madeWorkspace), await attemptIn(tools, homeActs, madeHome)]
-  const problem = inWorkspace.problem ?? inHome.problem
+  const done = [await attemptIn(tools, acts, madeWorkspace), await attemptIn(tools, loginActs, madeBeside), await attemptIn(tools, homeActs, madeHome)]
+  const problem = done.find((one) => one.problem !== undefined)?.problem
   if (problem !== undefined) return { missing: `bubblewrap does not hold here: ${problem}` }
-  return [...inWorkspace.attempts, ...inHome.attempts, await outliving(tools), ...(await inSightOf(tools, workspace, settings))]
+  return [...done.flatMap(({ attempts }) => attempts), await outliving(tools), ...(await inSightOf(tools, workspace, settings))]
 }
 
 const none: Confinement['settings'] = { network: false, deny_read: [], deny_write: [], writable: [], readable: [] } satisfies Omit<SandboxSettings, 'mode'>
@@ -73,7 +73,12 @@ async function attemptIn(tools: SandboxTools, some: readonly Act[], made: (folde
     const { text, errors } = await runIn(tools, where, attempted(some), { OUTSIDE: outside })
     if (!text.endsWith('done\n')) return { attempts: [], problem: (text + errors).trim().slice(0, 200) || 'it does not start' }
     const isDone = (leaves: string | undefined): boolean => leaves !== undefined && existsSync(join(outside, leaves))
-    return { attempts: some.map(({ name, leaves }, index) => ({ name, held: !text.includes(`open ${index}\n`) && !isDone(leaves) })) }
+    const attempts = some.map(({ name, leaves, known }, index) => {
+      const held = !text.includes(`open ${index}\n`) && !isDone(leaves)
+      const why = held ? undefined : known?.()
+      return { name, held, ...(why !== undefined && { found: [why] }) }
+    })
+    return { attempts }
   } finally {
     await rm(outside, { recursive: true, force: true })
   }
@@ -85,8 +90,16 @@ function madeWorkspace(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
   return { workspace, writable: true, settings: { ...none, deny_read: ['denied', join(workspace, 'single')] } }
 }
 
+const filesOfHome = { ...Object.fromEntries(loginFiles.map((path) => [path, 'secret'])), '.bashrc': '' }
+
+function madeBeside(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
+  const home = join(workspace, '../home')
+  put(home, filesOfHome)
+  return { workspace, home, writable: true, settings: none }
+}
+
 function madeHome(home: string): Omit<Confinement, 'cwd' | 'shown'> {
-  put(home, { '.ssh/id': 'secret', '.npmrc': 'secret', '.bashrc': '' })
+  put(home, filesOfHome)
   return { workspace: home, home, writable: true, settings: none }
 }
 

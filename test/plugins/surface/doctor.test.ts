@@ -115,13 +115,34 @@ shift
 cd "$folder" && exec /usr/bin/bwrap --unshare-pid --die-with-parent --dev-bind / / --proc /proc -- "$@"
 `
 
+/** One that leaves the control group of its processes and takes their limit away, and is as strong as ever otherwise. */
+const unbounded = `#!/bin/bash
+for file in /sys/fs/cgroup/pids/cgroup.procs /sys/fs/cgroup/cgroup.procs; do [ -w $file ] && echo $$ >$file; done 2>/dev/null
+args=()
+for arg; do args+=("\${arg//ulimit -u 1024 || ulimit -p 1024/:}"); done
+exec /usr/bin/bwrap "\${args[@]}"
+`
+
 describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
   it('attempts everything that the sandbox prevents and says of each that it held', async () => {
     await using made = await tempWorkspace()
     const { code, stdout, stderr } = await vtcode(made, ['doctor', '--sandbox'])
     expect({ code, stderr, open: stdout.split('\n').filter((line) => !line.startsWith('held  ')) }).toEqual({ code: 0, stderr: '', open: [''] })
-    expect(stdout.split('\n').length).toBeGreaterThan(20)
+    for (const who of ['Codex', 'Claude', 'Gemini', 'opencode', 'Copilot', 'cargo', 'vault', 'rclone', 'PostgreSQL']) {
+      expect(stdout).toContain(`held  reading the login of ${who}\n`)
+      expect(stdout).toContain(`held  reading the login of ${who} where the home is the workspace\n`)
+    }
+    expect(stdout.split('\n').length).toBeGreaterThan(45)
   })
+
+  it('finds it open where the number of processes has no bound', async () => {
+    await using made = await tempWorkspace()
+    await made.write('../home/bin/bwrap', unbounded)
+    const bin = join(made.home, 'bin')
+    chmodSync(join(bin, 'bwrap'), 0o755)
+    const { code, stdout } = await vtcode(made, ['doctor', '--sandbox'], { env: { PATH: `${bin}:${process.env.PATH}` } })
+    expect({ code, open: stdout.split('\n').filter((line) => !line.startsWith('held  ')) }).toEqual({ code: 1, open: [expect.stringMatching(/^open {2}more than 2048 processes/), ''] })
+  }, 120_000)
 
   it('names the sockets that the settings leave in sight', async () => {
     await using made = await tempWorkspace()
@@ -145,7 +166,7 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
     const { code, stdout } = await vtcode(made, ['doctor', '--sandbox', '--json'], { env })
     const open = (JSON.parse(stdout).attempts as { name: string; held: boolean }[]).flatMap(({ name, held }) => (held ? [] : [name]))
     expect(code).toBe(1)
-    for (const name of ['writing outside the workspace', 'reading outside the workspace', 'making user namespaces', 'the network', 'reading the state of the machine', 'reading what settings deny', "writing git's settings", 'writing settings of this program', 'reading keys where the home is the workspace', 'writing what starts with the shell']) {
+    for (const name of ['writing outside the workspace', 'reading outside the workspace', 'making user namespaces', 'the network', 'reading the state of the machine', 'reading what settings deny', "writing git's settings", 'writing settings of this program', 'reading the login of Codex', 'reading the login of Codex where the home is the workspace', 'writing what starts with the shell']) {
       expect(open).toContain(name)
     }
     await made.write('../home/.vtcode/vtcode.config.yaml', 'sandbox: { mode: required }\n')

@@ -8,6 +8,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { call, error, eventually, lacks, nap, output, processesWith } from '../../support/exec.js'
 
 const none = lacks('bwrap')
+/** As root only a control group bounds the number of processes. */
+const uncounted = process.getuid?.() === 0 && !existsSync('/sys/fs/cgroup/pids') && !existsSync('/sys/fs/cgroup/cgroup.controllers')
 /** A command whose text no policy reads, so that nothing but the sandbox holds it. */
 async function unread(booted: Booted, command: string): Promise<object> {
   await booted.write('unread.sh', command)
@@ -136,7 +138,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
   })
 
   it('of the home, of /run and of /var nothing is there: no login, no socket that a program of the machine listens on', async () => {
-    for (const login of ['.codex/auth.json', '.claude/.credentials.json', '.gemini/oauth_creds.json', '.config/opencode/auth.json', '.cargo/credentials.toml', '.vault-token', '.config/rclone/rclone.conf', '.pgpass', 'notes.txt']) {
+    for (const login of ['.codex/auth.json', '.claude/.credentials.json', '.gemini/oauth_creds.json', '.config/opencode/auth.json', '.local/share/opencode/auth.json', '.config/github-copilot/apps.json', '.copilot/config.json', '.cargo/credentials.toml', '.vault-token', '.config/rclone/rclone.conf', '.pgpass', 'notes.txt']) {
       mkdirSync(join(booted.home, login, '..'), { recursive: true })
       writeFileSync(join(booted.home, login), 'sk-login')
     }
@@ -152,6 +154,28 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     } finally {
       server.close()
     }
+  })
+
+  it.skipIf(uncounted)(`processes have a bound, and so has their number as the system counts it${uncounted ? ' (SKIPPED: root without a cgroup of pids)' : ''}`, async () => {
+    const script = `import os, resource, time
+print(resource.getrlimit(resource.RLIMIT_NPROC)[1])
+count = 0
+try:
+    while count < 2200:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        count += 1
+except OSError:
+    pass
+print(count)
+os.kill(0, 9)`
+    await booted.write('forks.py', script)
+    const { stdout, signal } = await run({ command: ['python3', '-u', 'forks.py'] })
+    const [limit, count] = stdout.trim().split('\n').map(Number)
+    expect({ limit, signal }).toEqual({ limit: 1024, signal: 'SIGKILL' })
+    expect(count).toBeLessThan(2100)
+    expect(count).toBeGreaterThan(100)
   })
 
   it('a socket of the machine that lies in the workspace is not reached either', async () => {
