@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ownFolders } from './places.js'
+import { isOwnState, ownFolders } from './places.js'
 import type { Workspace } from './types.js'
 
 // What lies among our own state and bears no seal of ours may have come with a repository, or from a command. Nobody uses it, and it
@@ -8,7 +8,7 @@ import type { Workspace } from './types.js'
 type Files = Pick<Workspace, 'rename' | 'stat'> & { foreign: Map<string, string> }
 
 export async function putAside(files: Files, path: string): Promise<void> {
-  if (files.foreign.get(path) === path) return
+  if (files.foreign.get(path) === path || !isOwnState(path)) return
   const aside = `.vtcode/aside/${path.split('/').slice(1).join('-')}-${randomBytes(3).toString('hex')}`
   files.foreign.set(path, aside)
   // What cannot be moved is passed over where it is.

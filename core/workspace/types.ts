@@ -82,6 +82,8 @@ export interface Workspace {
   copy(from: string, to: string, how?: { replace?: boolean }): Promise<Extent>
   /** A second name for the very bytes of a file that is about to be replaced, or a copy of them where there can be none. */
   keep(path: string, as: string): Promise<void>
+  /** Moves what lies among our own state below `.vtcode/` and bears no seal of ours out of the way; `doctor` and the command line name it once. */
+  setAside(path: string): Promise<void>
   /** How much an entry is; links are not followed. Throws VT_PATH_PERMISSION where another file system is mounted inside. */
   measure(path: string): Promise<Extent>
 }

@@ -1,5 +1,5 @@
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
-import { explained, foreignCheckpoints, undo as putBack, undoable, type Undoable } from '../lib/files/index.js'
+import { dropForeign, explained, undo as putBack, undoable, type Undoable } from '../lib/files/index.js'
 import { columns, oneLine, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode undo`: takes the latest change back, again and again, or the one that is named; of any session. */
@@ -11,9 +11,8 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
     .action(async (number: string, { list }: { list?: true }) => {
       const workspace = openWorkspace(kernel.workspace, kernel)
       try {
+        await dropForeign(workspace)
         const all = await undoable(workspace)
-        const [foreign, ...more] = await foreignCheckpoints(workspace)
-        if (foreign !== undefined) say(io, 'warning', `${printable(foreign)}${more.length > 0 ? ` and ${more.length} more` : ''} has no valid seal of yours and is skipped: a repository may have brought it.`)
         const wanted = /^\d+$/.test(number) ? all[Number(number) - 1] : undefined
         if (list) io.stdout.write(all.length > 0 ? columns(all.map((one, index) => [`${index + 1}`, ...row(one)])) : `${nothing}\n`)
         else if (wanted) {

@@ -113,16 +113,16 @@ export async function checkpointsIn(workspace: Workspace, folder: string): Promi
   return found.sort(byAge)
 }
 
-/** What lies among the checkpoints and is none of ours. */
-export async function foreignCheckpoints(workspace: Workspace): Promise<string[]> {
-  const found: string[] = []
+/** What lies among the checkpoints and is none of ours is put aside, the folder of a session as a whole where none in it is. */
+export async function dropForeign(workspace: Workspace): Promise<void> {
   for (const { name: session, kind } of await workspace.names(historyFolder).catch(() => [])) {
     if (kind !== 'directory') continue
     const home = `${historyFolder}/${session}`
     const ours = new Set((await checkpointsIn(workspace, home)).map(({ path }) => path))
-    for (const { name, kind } of await workspace.names(home).catch(() => [])) if (kind === 'directory' && name !== 'copies' && !ours.has(`${home}/${name}`)) found.push(`${home}/${name}`)
+    const others = (await workspace.names(home).catch(() => [])).filter(({ name }) => name !== 'copies' && !ours.has(`${home}/${name}`))
+    const foreign = ours.size === 0 && others.length > 0 ? [home] : others.map(({ name }) => `${home}/${name}`)
+    for (const path of foreign) await workspace.setAside(path)
   }
-  return found
 }
 
 /** The record of a checkpoint, if it is as it was written. */

@@ -136,9 +136,14 @@ export async function* recordedCalls(workspace: Workspace): AsyncGenerator<CallR
   }
 }
 
+/** A file with no line of ours is put aside. */
 async function entriesIn(workspace: Workspace, name: string, file: string): Promise<CallRecord[]> {
-  const text = await workspace.read(`${callsFolder}/${name}/${file}`, { offset: 0, length: most.readBytes }).then(String, () => '')
-  return text.split('\n').flatMap((line) => (workspace.seal.read('call', `${callsFolder}/${name}/calls.jsonl`, line) as CallRecord | undefined) ?? [])
+  const path = `${callsFolder}/${name}/${file}`
+  const text = await workspace.read(path, { offset: 0, length: most.readBytes }).then(String, () => '')
+  const entries = text.split('\n').flatMap((line) => (workspace.seal.read('call', `${callsFolder}/${name}/calls.jsonl`, line) as CallRecord | undefined) ?? [])
+  // A line that is not whole may be one that is being written.
+  if (entries.length === 0 && text.endsWith('\n')) await workspace.setAside(path)
+  return entries
 }
 
 /** The name of a session as the name of a folder. */

@@ -125,11 +125,13 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 const create = (directory: Handle, name: string): Promise<FileHandle> =>
   open(`${directory.ref}/${name}`, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
 
-/** What sessions have kept here, the latest first. */
+/** What sessions have kept here, the latest first. What bears no mark of ours is put aside. */
 export async function spooled(workspace: Workspace, session?: string): Promise<{ path: string; owner: string; mtime_ms: number; bytes: number }[]> {
   const files = []
   for (const { name, kind } of await workspace.names(spoolFolder).catch(() => [])) {
+    if (name === '.gitignore') continue
     const owner = kind === 'file' ? ownerOf(workspace, name) : undefined
+    if (owner === undefined) await workspace.setAside(`${spoolFolder}/${name}`)
     if (owner === undefined || (session !== undefined && owner !== ownerName(session))) continue
     const path = `${spoolFolder}/${name}`
     const stat = await workspace.stat(path)

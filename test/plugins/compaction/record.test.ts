@@ -123,7 +123,7 @@ describe('the record of calls', () => {
     expect(names.length).toBeLessThanOrEqual(50)
   })
 
-  it('is what this program wrote there: lines and folders of a repository are neither shown nor swept', async () => {
+  it('is what this program wrote there: lines and folders of a repository are neither shown nor swept, and files of nothing else are put aside and named once', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     const sealed = sealedIn(booted)
     const entry = { time: '2020-01-01T00:00:00.000Z', session: 'main', call: 'c1', slot: 'planted/tool', ok: false, code: 'VT_PLANTED', message: 'planted', depth: 0 }
@@ -139,5 +139,11 @@ describe('the record of calls', () => {
     expect(await booted.kernel.call('resource/session_log', {}, { session: 'main' })).toMatchObject({ ok: true, text: expect.not.stringContaining('planted') })
     await booted.kernel.endSession('main')
     expect((await readdir(join(booted.root, '.vtcode/sessions'))).filter((name) => name.startsWith('old') || name === 'theirs')).toHaveLength(61)
+    const named = booted.kernel.diagnostics().flatMap(({ code, message }) => (code === 'VT_STATE_FOREIGN' ? [message.split("'")[1]] : []))
+    expect(new Set(named).size).toBe(61)
+    expect(named).toHaveLength(61)
+    expect(named).toContain('.vtcode/sessions/theirs/calls.jsonl')
+    await booted.call('unified_search', { action: 'errors', scope: 'all' })
+    expect(await readdir(join(booted.root, '.vtcode/aside'))).toHaveLength(61)
   })
 })

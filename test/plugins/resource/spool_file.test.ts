@@ -46,13 +46,15 @@ describe.skipIf(lacks('bwrap'))(`what sessions keep, for a command in the sandbo
   })
 })
 
-it('that a repository brought, or that somebody renamed, is nobody’s: neither shown nor swept', async () => {
+it('that a repository brought, or that somebody renamed, is nobody’s: neither shown nor swept, but put aside and named once', async () => {
   const planted = ['ses_talk-run-0123456789ab.txt', `ses_talk-run-${'0'.repeat(16)}.txt`, 'run-1.txt']
   await using booted = await bootKernel({ files: Object.fromEntries(planted.map((name) => [`.vtcode/spool/${name}`, 'planted\n'])), config: { sandbox: { mode: 'off' } } as never })
   for (const name of planted) utimesSync(join(booted.root, '.vtcode/spool', name), 1, 1)
   for (let time = 0; time < 9; time += 1) await booted.kernel.call('unified_exec', { action: 'run', command: `seq ${time} 20000` }, { session: 'ses_talk' })
-  const kept = readdirSync(join(booted.root, '.vtcode/spool'))
-  expect(kept).toEqual(expect.arrayContaining(planted))
+  expect(readdirSync(join(booted.root, '.vtcode/spool')).filter((name) => planted.includes(name))).toEqual([])
+  expect(readdirSync(join(booted.root, '.vtcode/aside')).map((name) => name.replace(/^spool-(.*)-[0-9a-f]{6}$/, '$1')).sort()).toEqual([...planted].sort())
+  const named = booted.kernel.diagnostics().filter(({ code }) => code === 'VT_STATE_FOREIGN')
+  expect(named.map(({ message }) => message.split("'")[1]).sort()).toEqual(planted.map((name) => `.vtcode/spool/${name}`).sort())
   const shown = await booted.kernel.complete('resource/spool_file', 'id', '', 'ses_talk')
   expect(shown.filter((name) => planted.includes(name))).toEqual([])
   expect(shown.length).toBeGreaterThan(8)

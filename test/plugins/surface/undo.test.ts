@@ -205,11 +205,18 @@ describe('vtcode undo', () => {
       writeFileSync(at(`${folder}/record.json`), JSON.stringify({ id: '1', slot: 's', session: 'x', time: '', steps, seal: '0'.repeat(32) }))
     }
     const list = await undo('--list')
-    expect(list).toMatchObject({ code: 0, err: expect.stringMatching(/history\/x\/\S+ and 2 more has no valid seal of yours/) })
+    expect(list.code).toBe(0)
+    const named = booted.kernel.diagnostics().filter(({ code }) => code === 'VT_STATE_FOREIGN')
+    expect(named).toMatchObject([{ message: expect.stringContaining("'.vtcode/history/x' has no valid seal") }])
+    expect(readdirSync(at('.vtcode/history'))).not.toContain('x')
+    expect(readdirSync(named[0]!.files[0]!)).toHaveLength(3)
     expect(list.out.split('\n')).toHaveLength(3)
     expect(await undo()).toMatchObject({ code: 0, out: expect.stringContaining('made') })
     expect(await undo()).toMatchObject({ code: 1 })
     expect([readdirSync(at('.git/hooks')), existsSync(at('.env')), existsSync(at('.git/HEAD')), existsSync(at('b.txt'))]).toEqual([[], true, true, true])
+    mkdirSync(at('.vtcode/history/y/anything'), { recursive: true })
+    const told = [1, 2].map(() => spawnSync(process.execPath, ['dist/core/bin.js', '--workspace', booted.root, 'undo', '--list'], { encoding: 'utf8', env: { ...process.env, HOME: booted.home } }).stderr)
+    expect(told).toEqual([expect.stringContaining("'.vtcode/history/y' has no valid seal"), ''])
   })
 
   it('shows a path with a line break on one line', async () => {
