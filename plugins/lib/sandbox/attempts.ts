@@ -92,7 +92,10 @@ export const loginActs: readonly Act[] = logins.map(([who, path]) => ({ name: `r
 
 /** In a workspace that is the home. */
 export const homeActs: readonly Act[] = [
-  ...logins.map(([who, path]) => ({ name: `reading the login of ${who} where the home is the workspace`, script: `cat ${path} || { mv ${path.split('/')[0]} elsewhere && { cat elsewhere/${path.split('/').slice(1).join('/')} || cat elsewhere; }; }` })),
+  ...logins.map(([who, path]) => {
+    const [first, ...rest] = path.split('/')
+    return { name: `reading the login of ${who} where the home is the workspace`, script: `cat ${path} || { mv ${first} elsewhere && cat ${['elsewhere', ...rest].join('/')}; }` }
+  }),
   { name: 'writing keys where the home is the workspace', script: ': >.ssh/authorized_keys && [ -s .ssh/id ] || mv .ssh elsewhere' },
   { name: 'writing what starts with the shell', script: '{ : >>.bashrc; } || mv .bashrc elsewhere' },
 ]
