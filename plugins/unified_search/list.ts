@@ -1,6 +1,6 @@
 import { ok, VtError, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
-import { byPath, pluralized, fitting, inOneLine, inPathOrder, remarks } from '../lib/base/index.js'
-import { choose, entriesBelow, glob, isGlob, look, nameOf, parentOf, patternRefusal, countMatches, searchOurselves, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
+import { byPath, firstInPathOrder, pluralized, fitting, inOneLine, inPathOrder, remarks } from '../lib/base/index.js'
+import { choose, entriesBelow, glob, isGlob, look, nameOf, parentOf, patternRefusal, countMatches, searchOurselves, unsortedFilesBelow, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
 import { tree } from './list/tree.js'
 
 export interface ListInput {
@@ -57,7 +57,9 @@ interface Row {
   matches?: number
 }
 interface Collected {
+  /** All, or the first of a `total`. */
   rows: Row[]
+  total?: number
   incomplete: boolean
   complaints: string[]
   skipped?: string[]
@@ -73,17 +75,17 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     throw await withParent(error, input.path, context)
   })
   const collected = await collect(target, input, context)
-  const { rows } = collected
+  const total = collected.total ?? collected.rows.length
   const per_page = Math.min(input.max_results, input.max_items ?? Infinity)
   const start = (input.page - 1) * per_page
-  const window = rows.slice(start, start + per_page)
+  const window = collected.rows.slice(start, start + per_page)
   const entries = await look(context, window.map((row) => row.path))
   const items = fitting(window.flatMap((row) => itemOf(row, entries.get(row.path), input) ?? []))
-  const has_more = start + window.length < rows.length
-  const pages = Math.ceil(rows.length / per_page)
+  const has_more = start + window.length < total
+  const pages = Math.ceil(total / per_page)
   const output: ListOutput = {
     items,
-    total: rows.length,
+    total,
     page: input.page,
     per_page,
     has_more,
@@ -93,14 +95,14 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     ...(collected.incomplete && { total_is_lower_bound: true as const }),
     ...collected.counts,
     ...(has_more && {
-      message: `Page ${input.page} of ${pages} (${pluralized(rows.length, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
+      message: `Page ${input.page} of ${pages} (${pluralized(total, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
       next: { tool: 'unified_search', input: { action: 'list', ...given, page: input.page + 1 } },
     }),
   }
   const notices = remarks(collected)
   const extra = notices.length > 0 ? { notices } : {}
   if (input.mode !== 'tree') return ok(output, { text: render(output), ...extra })
-  const picture = tree(items, input.path, collected.deeper ?? new Map(), rows.length - start - window.length)
+  const picture = tree(items, input.path, collected.deeper ?? new Map(), total - start - window.length)
   return ok({ ...output, items: [], tree: picture }, { text: [picture, output.message].filter(Boolean).join('\n'), ...extra })
 }
 export default list
@@ -113,6 +115,7 @@ async function collect(target: Handle, input: ListInput, context: Context): Prom
   if (input.mode === 'find_content') return withContent(input, passes, context)
   if (target.kind === 'file') return { rows: [{ path: target.path, kind: 'file' as const }].filter(passes), incomplete: false, complaints: [] }
   const [discovery, depth] = [discoveryOf(input), depthOf(input)]
+  if (wantedType(input) === 'file' && input.mode !== 'list' && input.mode !== 'tree') return files(target, { ...discovery, max_depth: depth }, input, context)
   // A picture says how much lies deeper; where files are chosen, a folder counts for those in it.
   const whole = input.mode === 'tree' || choose(discovery.globs)
   const { entries, ignored, hidden, ...found } = await entriesBelow(context, target, { ...discovery, max_depth: whole ? 64 : depth })
@@ -124,6 +127,14 @@ async function collect(target: Handle, input: ListInput, context: Context): Prom
   return { ...found, rows }
 }
 
+/** Of files, only those are brought in order that are shown. */
+async function files(target: Handle, discovery: WalkOptions, input: ListInput, context: Context): Promise<Collected> {
+  const found = await unsortedFilesBelow(context, target, discovery)
+  const rows = found.files.map((path): Row => ({ path, kind: 'file' })).filter(filter(input))
+  if (input.mode === 'largest') return { ...found, rows: await bySize(rows, context) }
+  return { ...found, rows: firstInPathOrder(rows, ({ path }) => path, input.page * input.max_results), total: rows.length }
+}
+
 function discoveryOf(input: ListInput): WalkOptions {
   return {
     include_hidden: input.include_hidden,
@@ -133,8 +144,10 @@ function discoveryOf(input: ListInput): WalkOptions {
   }
 }
 
+const wantedType = ({ entry_type, mode }: ListInput) => entry_type ?? (mode === 'find_content' || mode === 'largest' ? 'file' : 'any')
+
 function filter(input: ListInput): (row: Row) => boolean {
-  const wanted = input.entry_type ?? (input.mode === 'find_content' || input.mode === 'largest' ? 'file' : 'any')
+  const wanted = wantedType(input)
   const sensitive = (text: string) => input.case_sensitive ?? text !== text.toLowerCase()
   const relative = input.path === '.' ? (path: string) => path : (path: string) => path.slice(input.path.length + 1) || nameOf(path)
   const tests: ((row: Row) => boolean)[] = []

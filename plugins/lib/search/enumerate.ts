@@ -1,26 +1,14 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import { VtError } from '../../../core/base/index.js'
+import { lstatSync } from 'node:fs'
+import { isUtf8 } from 'node:buffer'
+import { encodeName } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
-import type { EntryKind, Handle } from '../../../core/workspace/index.js'
-import { gone, parentOf } from './entries.js'
-import { glob } from './glob.js'
-import { Ignoring, maxRules } from './ignore_rules.js'
-import { choose, leftOutBelow, walkLimits, type WalkOptions } from './ripgrep.js'
+import type { Handle } from '../../../core/workspace/index.js'
+import { inPathOrder } from '../base/index.js'
+import type { Consumer } from '../process/index.js'
+import { look, parentOf, tellable } from './entries.js'
+import { hangs, refusedGlob, ripgrep, walkLimits, withWalk, type WalkOptions } from './ripgrep.js'
+import { globFilter, Walk, type Entries } from './walk.js'
 
-export interface FoundEntry {
-  path: string
-  kind: EntryKind
-}
-export interface Entries {
-  /** A folder before what is in it, names in code-unit order. */
-  entries: FoundEntry[]
-  /** How many entries ignore rules or a leading dot left out where the walk met them. */
-  ignored: number
-  hidden: number
-  /** The walk stopped before its end. */
-  incomplete: boolean
-  complaints: string[]
-}
 export interface Listing extends Pick<Entries, 'incomplete' | 'complaints'> {
   /** Workspace-relative, in path order. */
   files: string[]
@@ -28,15 +16,24 @@ export interface Listing extends Pick<Entries, 'incomplete' | 'complaints'> {
 
 /** The files below a directory. */
 export async function filesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
-  const { entries, incomplete, complaints } = await entriesBelow(context, directory, discovery)
+  const { files, ...found } = await unsortedFilesBelow(context, directory, discovery)
+  return { ...found, files: inPathOrder(files, (path) => path) }
+}
+
+/** The same in no order. */
+export async function unsortedFilesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
+  const told = await filesByRipgrep(context, directory, discovery)
+  if (told) return told
+  const { entries, incomplete, complaints } = await new Walk(context, directory, discovery).start()
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
 
-/** Everything below a directory. */
+/** Everything below a directory: ripgrep says which files ignore rules leave, and tells no folder and no link. */
 export async function entriesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Entries> {
-  const walk = new Walk(context, directory, discovery)
-  await walk.start()
-  return walk.found
+  const { globs = [], max_depth = walkLimits.depth, include_ignored } = discovery
+  const told = include_ignored || max_depth === 1 ? undefined : await filesByRipgrep(context, directory, { ...discovery, globs: [], named: globs })
+  const found = await new Walk(context, directory, discovery, told && new Set(told.files)).start()
+  return told ? { ...found, incomplete: found.incomplete || told.incomplete } : found
 }
 
 /** Whether a path below an open directory may be told, under the name it was reached by and under its own. */
@@ -47,153 +44,90 @@ export function seenBelow({ workspace }: Pick<Context, 'workspace'>, directory: 
   return workspace.sees(directory.resolved === '.' ? below : `${directory.resolved}/${below}`)
 }
 
-/** How long the walk keeps the process to itself. */
-const sliceMs = 10
-
-class Walk {
-  readonly found: Entries = { entries: [], ignored: 0, hidden: 0, incomplete: false, complaints: [] }
-  private readonly always: Set<string>
-  private readonly passes: (path: string, directory: boolean) => boolean
-  private readonly narrows: boolean
-  private readonly end = Date.now() + walkLimits.seconds * 1000
-  private pause = performance.now() + sliceMs
-
-  constructor(
-    private readonly context: Context,
-    private readonly base: Handle,
-    private readonly discovery: WalkOptions,
-  ) {
-    this.always = new Set(leftOutBelow(base.path, discovery.globs))
-    this.passes = globFilter(base.path, discovery)
-    this.narrows = choose(discovery.globs) || (discovery.file_extensions?.length ?? 0) > 0
+/** `undefined` without ripgrep, and where only our own walk can go: ripgrep would follow links out of the workspace. */
+async function filesByRipgrep(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing | undefined> {
+  if (discovery.follow) return undefined
+  const since = Date.now()
+  const passes = globFilter(directory.path, discovery)
+  const prefix = directory.path === '.' ? '' : `${directory.path}/`
+  let files: string[] = []
+  let incomplete = false
+  const take = names((name) => {
+    const path = prefix + name
+    if (!passes(path, false) || !seenBelow(context, directory, path)) return
+    files.push(path)
+    if (files.length < 2 * walkLimits.entries) return
+    // The first of them, whatever the order in which they are told.
+    files = inPathOrder(files, (path) => path).slice(0, walkLimits.entries)
+    incomplete = true
+  })
+  const limits = { signal: context.signal, seconds: walkLimits.seconds }
+  const walk = { max_depth: walkLimits.depth, ...discovery }
+  const asked = await withWalk(context.workspace, directory, walk, (flags) => ripgrep(directory, ['--files', '--null', ...flags, '--', './'], limits, take)).catch(hangs)
+  if (!asked) return undefined
+  if (asked.exit_code === 2) refusedGlob(asked.complaints)
+  if (files.length > walkLimits.entries) {
+    files = inPathOrder(files, (path) => path).slice(0, walkLimits.entries)
+    incomplete = true
   }
+  files = await confined(context, directory, files, since)
+  return { files, incomplete: incomplete || asked.timed_out, complaints: await tellable(context, directory.path, asked.complaints) }
+}
 
-  async start(): Promise<void> {
-    let rules = Ignoring.above(this.context.workspace.root)
-    for (const folder of ancestors(this.base.path)) {
-      const above = await this.context.workspace.openDirectory(folder).catch(gone)
-      if (!above) continue
-      await using held = above
-      rules = await this.rulesIn(held, held.names(), rules)
+/** A consumer of names that end with NUL, as they read in an answer, without the `./` in front. */
+export function names(take: (name: string) => void): Consumer {
+  let rest: Buffer = Buffer.alloc(0)
+  return (chunk) => {
+    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
+    const end = bytes.lastIndexOf(0)
+    rest = Buffer.from(bytes.subarray(end + 1))
+    if (end < 0) return
+    const whole = bytes.subarray(0, end)
+    const plain = isUtf8(whole) && !whole.includes('\\x')
+    // All at once where each is the text that it reads as; else one character is one byte.
+    for (const name of whole.toString(plain ? 'utf8' : 'latin1').split('\0')) {
+      const text = plain ? name : encodeName(Buffer.from(name, 'latin1'))
+      take(text.startsWith('./') ? text.slice(2) : text)
     }
-    await this.descend(this.base, rules, [this.base.resolved], 1)
-  }
-
-  /** `trail` holds the directories that we stand in, with links resolved; the last is this one. */
-  private async descend(folder: Handle, above: Ignoring, trail: string[], depth: number): Promise<void> {
-    if (depth > (this.discovery.max_depth ?? 64) || this.found.incomplete) return
-    if (performance.now() > this.pause) {
-      await turn()
-      this.context.signal.throwIfAborted()
-      this.pause = performance.now() + sliceMs
-    }
-    const names = this.namesIn(folder)
-    const rules = await this.rulesIn(folder, names, above)
-    for (const { name, kind } of names) {
-      const path = folder.path === '.' ? name : `${folder.path}/${name}`
-      if (this.always.has(name) || !this.sees(folder, path, name)) continue
-      const verdict = this.discovery.include_ignored ? undefined : rules.verdict(path, name, kind === 'directory')
-      if (verdict === 'ignore') this.found.ignored++
-      // A rule that keeps an entry keeps it though its name begins with a dot.
-      else if (name.startsWith('.') && !this.discovery.include_hidden && verdict !== 'keep') this.found.hidden++
-      else if (this.found.entries.length >= walkLimits.entries || Date.now() > this.end) this.found.incomplete = true
-      else if (kind === 'directory') await this.enter(folder, { path, kind, name }, rules, trail, depth)
-      else if (kind === 'link' && this.discovery.follow) await this.follow({ path, kind }, rules, trail, depth)
-      else this.add({ path, kind })
-    }
-  }
-
-  private add(entry: FoundEntry): void {
-    if (this.passes(entry.path, false)) this.found.entries.push(entry)
-  }
-
-  /** Whether an entry may be told, under the name it was reached by and under its own. */
-  private sees({ path, resolved }: Handle, entry: string, name: string): boolean {
-    const { workspace } = this.context
-    return workspace.sees(entry) && (path === resolved || workspace.sees(resolved === '.' ? name : `${resolved}/${name}`))
-  }
-
-  private async enter(folder: Handle, { name, ...entry }: FoundEntry & { name: string }, rules: Ignoring, trail: string[], depth: number): Promise<void> {
-    if (!this.passes(entry.path, true)) return
-    const inside = this.open(() => folder.enter(name))
-    if (!inside) return
-    try {
-      await this.inside(entry, inside, rules, trail, depth)
-    } finally {
-      await inside.close()
-    }
-  }
-
-  /** Through a link that stays inside the workspace; any other is told as what it is. */
-  private async follow(entry: FoundEntry, rules: Ignoring, trail: string[], depth: number): Promise<void> {
-    const target = await this.context.workspace.open(entry.path).catch(gone)
-    if (!target) return this.add(entry)
-    await using held = target
-    if (held.kind === 'file') return this.add({ ...entry, kind: 'file' })
-    // A link to where we stand would never end.
-    if (trail.includes(held.resolved)) return this.add(entry)
-    if (this.passes(entry.path, true)) await this.inside({ ...entry, kind: 'directory' }, held, rules, trail, depth)
-  }
-
-  private async inside(entry: FoundEntry, folder: Handle, rules: Ignoring, trail: string[], depth: number): Promise<void> {
-    const { entries } = this.found
-    entries.push(entry)
-    const before = entries.length
-    await this.descend(folder, rules, [...trail, folder.resolved], depth + 1)
-    // Where files are chosen, a folder counts for those in it.
-    if (this.narrows && entries.length === before) entries.pop()
-  }
-
-  private namesIn(folder: Handle): { name: string; kind: EntryKind }[] {
-    return this.open(() => folder.names()) ?? []
-  }
-
-  /** What the system lets us see; what vanished meanwhile was never there. */
-  private open<T>(look: () => T): T | undefined {
-    try {
-      return look()
-    } catch (error) {
-      if (!(error instanceof VtError)) throw error
-      if (error.code !== 'VT_PATH_NOT_FOUND' && error.code !== 'VT_PATH_NOT_DIRECTORY') this.found.complaints.push(error.problem.message)
-      return undefined
-    }
-  }
-
-  private async rulesIn(folder: Handle, names: { name: string }[], above: Ignoring): Promise<Ignoring> {
-    if (this.discovery.include_ignored || !names.some(({ name }) => name.startsWith('.'))) return above
-    const known = new Set(names.map(({ name }) => name))
-    const { path, resolved } = folder
-    return above.with(path, async (kind) => {
-      if (!known.has(kind.split('/', 1)[0]!) || (kind === '.vtcodegitignore' && resolved !== '.')) return undefined
-      return this.context.workspace.text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: maxRules }).catch((error: unknown) => this.unread(error))
-    })
-  }
-
-  /** A file of rules that is a pipe or a device is named; any other that cannot be read is none. */
-  private unread(error: unknown): undefined {
-    if (error instanceof VtError && error.code === 'VT_PATH_SPECIAL') this.found.complaints.push(error.problem.message)
-    return gone(error)
   }
 }
 
-/** The folders above `path`, from the root on. */
-function ancestors(path: string): string[] {
-  const found: string[] = []
-  for (let folder = path; folder !== '.'; ) found.unshift((folder = parentOf(folder)))
-  return found
+/** Clocks of file systems lie behind ours by so much. */
+const coarse_ms = 50
+
+/**
+ * ripgrep looks names up by their paths: a directory that is swapped for a link meanwhile would lead it out. Who swaps one changes the
+ * directory that holds it, which then says so: its time of change cannot be set. Only what lies below such a directory is looked at
+ * name by name, as it is there now.
+ */
+async function confined(context: Context, directory: Handle, files: string[], since: number): Promise<string[]> {
+  const moved = movedBelow(directory, files, since - coarse_ms)
+  if (moved.size === 0) return files
+  const doubtful = new Map<string, boolean>([[directory.path, false]])
+  const doubts = (folder: string): boolean => {
+    let known = doubtful.get(folder)
+    if (known === undefined) doubtful.set(folder, (known = moved.has(parentOf(folder)) || doubts(parentOf(folder))))
+    return known
+  }
+  const found = await look(context, files.filter((path) => doubts(parentOf(path))))
+  return files.filter((path) => !doubts(parentOf(path)) || found.get(path)?.kind === 'file')
 }
 
-/** What globs and extensions leave: the last glob that matches decides. */
-function globFilter(base: string, { globs = [], file_extensions = [] }: WalkOptions): (path: string, directory: boolean) => boolean {
-  if (globs.length === 0 && file_extensions.length === 0) return () => true
-  const tests = globs.map((text) => ({ not: text.startsWith('!'), matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true) }))
-  const endings = file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
-  const chosen = choose(globs)
-  return (path, directory) => {
-    const relative = base === '.' ? path : path.slice(base.length + 1)
-    const last = tests.findLast(({ matches }) => matches(relative))
-    if (last?.not) return false
-    if (directory) return true
-    return (!chosen || last !== undefined) && (endings.length === 0 || endings.some((ending) => path.endsWith(ending)))
+/** The directories, of those that hold one on the way to a file, in which a name was changed. */
+function movedBelow(directory: Handle, files: string[], since: number): Set<string> {
+  const [ways, moved] = [new Set<string>(), new Set<string>()]
+  let last = ''
+  for (const file of files) {
+    const folder = parentOf(file)
+    if (folder === last) continue
+    last = folder
+    for (let at = folder; at !== directory.path && !ways.has((at = parentOf(at))); ) ways.add(at)
   }
+  // The lowest first: what leads us astray on the way to one shows in those above it, which are looked at later.
+  for (const folder of [...ways].sort((a, b) => b.length - a.length)) {
+    const below = folder === directory.path ? '' : directory.path === '.' ? `/${folder}` : folder.slice(directory.path.length)
+    const stats = below.includes('\\x') ? undefined : lstatSync(`${directory.ref}${below === '' ? '/.' : below}`, { throwIfNoEntry: false })
+    if (!stats?.isDirectory() || stats.ctimeMs >= since) moved.add(folder)
+  }
+  return moved
 }

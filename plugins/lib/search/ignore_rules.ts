@@ -39,9 +39,9 @@ export class Ignoring {
   }
 
   /** With what the files of rules in `folder` say, `read` by their kinds. */
-  async with(folder: string, read: (kind: string) => Promise<string | undefined>): Promise<Ignoring> {
+  async with(folder: string, kinds: readonly Layer['kind'][], read: (kind: string) => Promise<string | undefined>): Promise<Ignoring> {
     const own: Layer[] = []
-    for (const kind of ruleFiles) {
+    for (const kind of kinds) {
       const text = await read(kind)
       if (text !== undefined) own.push({ kind, below: folder === '.' ? 0 : folder.length + 1, rules: ignoreRules(text) })
     }

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
-import { VtError } from '../../../core/base/index.js'
+import { problem, VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { slotRefusal, tempFolder } from '../base/index.js'
 import { lines, runProgram, type Consumer, type Ended, type ProcessLimits, type Program } from '../process/index.js'
@@ -16,6 +16,8 @@ export interface WalkOptions {
   follow?: boolean
   /** ripgrep's `-g`, relative to the walked directory. */
   globs?: string[]
+  /** Globs that somebody else matches: what they name is not left out. */
+  named?: string[]
   /** With or without the dot. */
   file_extensions?: string[]
   max_depth?: number
@@ -38,7 +40,7 @@ export const tooLargeToParse = (path: string, bytes: number): VtError =>
 export const tooHardToParse = (path: string): VtError =>
   slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with {slot:unified_search/grep}; or read a part of it with {tool:unified_file/read}.' })
 /** Where a walk stops. */
-export const walkLimits = { entries: 200_000, seconds: 10 }
+export const walkLimits = { entries: 200_000, depth: 64, seconds: 10 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */
 const leftOut = ['.git', 'node_modules', '.vtcode']
 
@@ -107,6 +109,18 @@ async function runWatched(directory: Handle, program: Program, limits: ProcessLi
 /** Whether a program ended by itself, and not because we had enough. */
 const endedByItself = ({ timed_out, stopped, overburdened }: Ended): boolean => !timed_out && !stopped && !overburdened
 
+/** Throws VT_INPUT_INVALID where ripgrep complains about a glob. */
+export function refusedGlob(complaints: string[]): void {
+  const [, glob] = /error parsing glob (.*)/s.exec(complaints.join('\n')) ?? []
+  if (glob) throw problem('VT_INPUT_INVALID', { problem: `'globs': ${glob}.` })
+}
+
+/** An engine that hangs on a file of rules gives no answer; our own walk reads no such file, and names it. */
+export function hangs(error: unknown): undefined {
+  if (error instanceof VtError && error.code === 'VT_PATH_SPECIAL') return undefined
+  throw error
+}
+
 /** The flags of one walk. The function given gets them; files made for them are gone afterwards. */
 export async function withWalk<T>(
   workspace: Workspace,
@@ -119,22 +133,27 @@ export async function withWalk<T>(
   if (discovery.include_ignored) flags.push('--no-ignore')
   if (discovery.max_depth !== undefined) flags.push('--max-depth', String(discovery.max_depth))
   // Also those that begin with a dot: a rule of an ignore file would bring them back, as `!.*` does.
-  for (const name of leftOutBelow(directory.path, discovery.globs)) flags.push('-g', `!**/${name}`)
-  for (const glob of discovery.globs ?? []) flags.push('-g', glob)
-  // A type narrows where a glob would bring ignored files back.
-  for (const extension of discovery.file_extensions ?? []) flags.push('--type-add', `vtcode:*.${literal(extension.replace(/^\./, ''))}`)
-  if (discovery.file_extensions?.length) flags.push('-t', 'vtcode')
-  if (discovery.include_ignored) return use(flags)
-
-  const rules = await ownRules(workspace, directory.resolved)
-  if (rules === undefined) return use(flags)
+  const { globs = [] } = discovery
+  for (const name of leftOutBelow(directory.path, [...globs, ...(discovery.named ?? [])])) flags.push('-g', `!**/${name}`)
+  // A glob that chooses would bring ignored files back: it becomes a rule, which no other rule yields to. Here it is only read for faults.
+  for (const glob of globs) flags.push(choose(globs) ? '--pre-glob' : '-g', glob)
+  const own = discovery.include_ignored ? undefined : await ownRules(workspace, directory.resolved)
+  const rules = [...narrowing(discovery), ...(own === undefined ? [] : [own])]
+  if (rules.length === 0) return use(flags)
   const folder = tempFolder('walk')
   try {
-    await writeFile(join(folder, 'ignore'), rules)
+    await writeFile(join(folder, 'ignore'), rules.join('\n'))
     return await use([...flags, '--ignore-file', join(folder, 'ignore')])
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Ignore rules that leave what globs choose, or what has one of the extensions; all others go before them. */
+function narrowing({ globs = [], file_extensions = [], include_hidden }: WalkOptions): string[] {
+  const chosen = choose(globs) ? globs.map((glob) => (glob.startsWith('!') ? glob.slice(1) : `!${glob}`)) : file_extensions.map((extension) => `!*.${literal(extension.replace(/^\./, ''))}`)
+  // What a rule keeps is kept though its name begins with a dot.
+  return chosen.length === 0 ? [] : ['*', '!*/', ...chosen, ...(include_hidden ? [] : ['.*'])]
 }
 
 /** The names that a walk from `path` leaves out wherever it meets them. */

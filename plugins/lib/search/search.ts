@@ -1,13 +1,14 @@
-import { problem, VtError, type Next } from '../../../core/base/index.js'
+import { problem, type Next } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, cut, slotRefusal } from '../base/index.js'
 import { watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
 import { existing, tellable } from './entries.js'
-import { filesBelow, seenBelow } from './enumerate.js'
-import { choose, largestSearched, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
+import { seenBelow } from './enumerate.js'
+import { hangs, largestSearched, refusedGlob, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
 import { events, type ReadPositions } from './ripgrep_events.js'
+import { globFilter } from './walk.js'
 
 export interface Pattern {
   patterns: string[]
@@ -81,7 +82,9 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   const counted = await answered(state)
   if (!counted) return undefined
   const { asked, searched } = counted
-  const files = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false && seenBelow(context, target, file))
+  // A file that a rule keeps comes whether it is chosen or not.
+  const passes = target.kind === 'file' ? () => true : globFilter(target.path, query)
+  const files = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && passes(file, false) && query.only?.(file) !== false && seenBelow(context, target, file))
   return {
     files,
     total: files.reduce((sum, { count }) => sum + count, 0),
@@ -174,12 +177,8 @@ function settled({ query, target }: Search, counts: Counts): Counts {
 
 /** The files whose matches count: `false` for all, `undefined` without ripgrep. */
 async function candidates(state: Search): Promise<Set<string> | false | undefined> {
-  const { context, query, target } = state
+  const { query } = state
   const sets: Set<string>[] = []
-  if (target.kind === 'directory' && choose(query.globs)) {
-    const { files } = await filesBelow(context, target, query)
-    sets.push(new Set(files))
-  }
   for (const pattern of query.every ? query.patterns : []) {
     const counted = await count(state, [pattern])
     if (!counted) return undefined
@@ -203,12 +202,6 @@ async function ask({ context, query, target }: Search, patterns: string[], how: 
       : ripgrep(target, [...args, ...flags, '--', './'], { ...limits, burden }, take),
   )
   return asked.catch(hangs)
-}
-
-/** An engine that hangs on a file of rules gives no answer; our own walk reads no such file, and names it. */
-function hangs(error: unknown): undefined {
-  if (error instanceof VtError && error.code === 'VT_PATH_SPECIAL') return undefined
-  throw error
 }
 
 /** Is told of the files that are too large to be opened. */
@@ -240,8 +233,7 @@ function judge(asked: RipgrepEnd, query: SearchQuery, ran: boolean): void {
   const limit = /PCRE2: .*limit/.exec(reason)
   if (limit) throw new PatternProblem(limit[0])
   if (ran) return
-  const [, glob] = /error parsing glob (.*)/s.exec(reason) ?? []
-  if (glob) throw problem('VT_INPUT_INVALID', { problem: `'globs': ${glob}.` })
+  refusedGlob(asked.complaints)
   if (/Permission denied \(os error 13\)/.test(reason)) throw problem('VT_PATH_PERMISSION', { path: query.path, reason: 'permission denied' })
   // Without a word against the pattern, everything that was to be searched has gone meanwhile.
   if (reason.trim() !== '') throw new PatternProblem(reason)

@@ -1,0 +1,190 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { VtError } from '../../../core/base/index.js'
+import type { Context } from '../../../core/kernel/index.js'
+import type { EntryKind, Handle } from '../../../core/workspace/index.js'
+import { gone, parentOf } from './entries.js'
+import { glob } from './glob.js'
+import { Ignoring, maxRules, ruleFiles } from './ignore_rules.js'
+import { choose, leftOutBelow, walkLimits, type WalkOptions } from './ripgrep.js'
+
+export interface FoundEntry {
+  path: string
+  kind: EntryKind
+}
+export interface Entries {
+  /** A folder before what is in it, names in code-unit order. */
+  entries: FoundEntry[]
+  /** How many entries ignore rules or a leading dot left out where the walk met them. */
+  ignored: number
+  hidden: number
+  /** The walk stopped before its end. */
+  incomplete: boolean
+  complaints: string[]
+}
+
+/** What ignore rules say in a folder. */
+type Rules = () => Promise<Ignoring>
+
+/** How long the walk keeps the process to itself. */
+const sliceMs = 10
+
+/** A walk of our own: without ripgrep, through links, one level deep, and for what ripgrep does not tell. */
+export class Walk {
+  private readonly found: Entries = { entries: [], ignored: 0, hidden: 0, incomplete: false, complaints: [] }
+  private readonly always: Set<string>
+  private readonly passes: (path: string, directory: boolean) => boolean
+  private readonly narrows: boolean
+  private readonly end = Date.now() + walkLimits.seconds * 1000
+  private pause = performance.now() + sliceMs
+
+  constructor(
+    private readonly context: Context,
+    private readonly base: Handle,
+    private readonly discovery: WalkOptions,
+    /** Where ripgrep told which files there are: those, and the folders that they lie in. */
+    private readonly known?: Set<string>,
+  ) {
+    for (const file of known ?? []) for (let folder = parentOf(file); folder !== '.' && !known!.has(folder); folder = parentOf(folder)) known!.add(folder)
+    this.always = new Set(leftOutBelow(base.path, discovery.globs))
+    this.passes = globFilter(base.path, discovery)
+    this.narrows = choose(discovery.globs) || (discovery.file_extensions?.length ?? 0) > 0
+  }
+
+  async start(): Promise<Entries> {
+    const outer = this.discovery.include_ignored ? undefined : Promise.resolve(Ignoring.above(this.context.workspace.root))
+    let rules: Rules = () => outer!
+    for (const path of ancestors(this.base.path)) {
+      const above = await this.context.workspace.openDirectory(path).catch(gone)
+      if (!above) continue
+      await using held = above
+      rules = this.rulesIn(held, held.names(), rules)
+    }
+    await this.descend(this.base, rules, [this.base.resolved], 1)
+    return this.found
+  }
+
+  /** `trail` holds the directories that we stand in, with links resolved; the last is this one. */
+  private async descend(folder: Handle, above: Rules, trail: string[], depth: number): Promise<void> {
+    if (depth > (this.discovery.max_depth ?? walkLimits.depth) || this.found.incomplete) return
+    if (performance.now() > this.pause) {
+      await turn()
+      this.context.signal.throwIfAborted()
+      this.pause = performance.now() + sliceMs
+    }
+    const names = this.namesIn(folder)
+    const rules = this.rulesIn(folder, names, above)
+    for (const entry of names) {
+      const { name, kind } = entry
+      const path = folder.path === '.' ? name : `${folder.path}/${name}`
+      if (this.always.has(name) || !this.sees(folder, path, name)) continue
+      const verdict = await this.verdict({ ...entry, path }, rules)
+      if (verdict === 'ignore') this.found.ignored++
+      // A rule that keeps an entry keeps it though its name begins with a dot.
+      else if (name.startsWith('.') && !this.discovery.include_hidden && verdict !== 'keep') this.found.hidden++
+      else if (this.found.entries.length >= walkLimits.entries || Date.now() > this.end) this.found.incomplete = true
+      else if (kind === 'directory') await this.enter(folder, { path, kind, name }, rules, trail, depth)
+      else if (kind === 'link' && this.discovery.follow) await this.follow({ path, kind }, rules, trail, depth)
+      else this.add({ path, kind })
+    }
+  }
+
+  private async verdict({ path, name, kind }: FoundEntry & { name: string }, rules: Rules): Promise<'ignore' | 'keep' | undefined> {
+    if (this.discovery.include_ignored) return undefined
+    if (this.known?.has(path)) return 'keep'
+    return this.known && kind === 'file' ? 'ignore' : (await rules()).verdict(path, name, kind === 'directory')
+  }
+
+  private add(entry: FoundEntry): void {
+    if (this.passes(entry.path, false)) this.found.entries.push(entry)
+  }
+
+  /** Whether an entry may be told, under the name it was reached by and under its own. */
+  private sees({ path, resolved }: Handle, entry: string, name: string): boolean {
+    const { workspace } = this.context
+    return workspace.sees(entry) && (path === resolved || workspace.sees(resolved === '.' ? name : `${resolved}/${name}`))
+  }
+
+  private async enter(folder: Handle, { name, ...entry }: FoundEntry & { name: string }, rules: Rules, trail: string[], depth: number): Promise<void> {
+    if (!this.passes(entry.path, true)) return
+    const inside = this.open(() => folder.enter(name))
+    if (!inside) return
+    try {
+      await this.inside(entry, inside, rules, trail, depth)
+    } finally {
+      await inside.close()
+    }
+  }
+
+  /** Through a link that stays inside the workspace; any other is told as what it is. */
+  private async follow(entry: FoundEntry, rules: Rules, trail: string[], depth: number): Promise<void> {
+    const target = await this.context.workspace.open(entry.path).catch(gone)
+    if (!target) return this.add(entry)
+    await using held = target
+    if (held.kind === 'file') return this.add({ ...entry, kind: 'file' })
+    // A link to where we stand would never end.
+    if (trail.includes(held.resolved)) return this.add(entry)
+    if (this.passes(entry.path, true)) await this.inside({ ...entry, kind: 'directory' }, held, rules, trail, depth)
+  }
+
+  private async inside(entry: FoundEntry, folder: Handle, rules: Rules, trail: string[], depth: number): Promise<void> {
+    const { entries } = this.found
+    entries.push(entry)
+    const before = entries.length
+    await this.descend(folder, rules, [...trail, folder.resolved], depth + 1)
+    // Where files are chosen, a folder counts for those in it.
+    if (this.narrows && entries.length === before) entries.pop()
+  }
+
+  private namesIn(folder: Handle): { name: string; kind: EntryKind }[] {
+    return this.open(() => folder.names()) ?? []
+  }
+
+  /** What the system lets us see; what vanished meanwhile was never there. */
+  private open<T>(look: () => T): T | undefined {
+    try {
+      return look()
+    } catch (error) {
+      if (!(error instanceof VtError)) throw error
+      if (error.code !== 'VT_PATH_NOT_FOUND' && error.code !== 'VT_PATH_NOT_DIRECTORY') this.found.complaints.push(error.problem.message)
+      return undefined
+    }
+  }
+
+  /** With the rules of a folder, which are read when somebody asks for them. */
+  private rulesIn({ path, resolved }: Pick<Handle, 'path' | 'resolved'>, names: { name: string }[], above: Rules): Rules {
+    const known = ruleFiles.filter((kind) => (kind !== '.vtcodegitignore' || resolved === '.') && names.some(({ name }) => name === kind.split('/', 1)[0]))
+    if (known.length === 0) return above
+    const read = (kind: string): Promise<string | undefined> =>
+      this.context.workspace.text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: maxRules }).catch((error: unknown) => this.unread(error))
+    let rules: Promise<Ignoring> | undefined
+    return () => (rules ??= above().then((all) => all.with(path, known, read)))
+  }
+
+  /** A file of rules that is a pipe or a device is named; any other that cannot be read is none. */
+  private unread(error: unknown): undefined {
+    if (error instanceof VtError && error.code === 'VT_PATH_SPECIAL') this.found.complaints.push(error.problem.message)
+    return gone(error)
+  }
+}
+
+/** The folders above `path`, from the root on. */
+function ancestors(path: string): string[] {
+  const found: string[] = []
+  for (let folder = path; folder !== '.'; ) found.unshift((folder = parentOf(folder)))
+  return found
+}
+
+/** What globs and extensions leave: the last glob that matches decides. */
+export function globFilter(base: string, { globs = [], file_extensions = [] }: WalkOptions): (path: string, directory: boolean) => boolean {
+  if (globs.length === 0 && file_extensions.length === 0) return () => true
+  const tests = globs.map((text) => ({ not: text.startsWith('!'), matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true) }))
+  const endings = file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
+  const chosen = choose(globs)
+  return (path, directory) => {
+    const relative = base === '.' ? path : path.slice(base.length + 1)
+    const last = tests.findLast(({ matches }) => matches(relative))
+    if (last?.not) return false
+    if (directory) return true
+    return (!chosen || last !== undefined) && (endings.length === 0 || endings.some((ending) => path.endsWith(ending)))
+  }
+}
