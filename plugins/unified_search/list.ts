@@ -57,9 +57,9 @@ interface Row {
   matches?: number
 }
 interface Collected {
-  /** All, or the first of a `total`. */
+  /** All, or the first of `count`. */
   rows: Row[]
-  total?: number
+  count?: number
   incomplete: boolean
   complaints: string[]
   skipped?: string[]
@@ -75,7 +75,7 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     throw await withParent(error, input.path, context)
   })
   const collected = await collect(target, input, context)
-  const total = collected.total ?? collected.rows.length
+  const total = collected.count ?? collected.rows.length
   const per_page = Math.min(input.max_results, input.max_items ?? Infinity)
   const start = (input.page - 1) * per_page
   const window = collected.rows.slice(start, start + per_page)
@@ -132,7 +132,7 @@ async function files(target: Handle, discovery: WalkOptions, input: ListInput, c
   const found = await unsortedFilesBelow(context, target, discovery)
   const rows = found.files.map((path): Row => ({ path, kind: 'file' })).filter(filter(input))
   if (input.mode === 'largest') return { ...found, rows: await bySize(rows, context) }
-  return { ...found, rows: firstInPathOrder(rows, ({ path }) => path, input.page * input.max_results), total: rows.length }
+  return { ...found, rows: firstInPathOrder(rows, ({ path }) => path, input.page * input.max_results), count: rows.length }
 }
 
 function discoveryOf(input: ListInput): WalkOptions {

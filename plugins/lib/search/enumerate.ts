@@ -22,8 +22,9 @@ export async function filesBelow(context: Context, directory: Handle, discovery:
 
 /** The same in no order. */
 export async function unsortedFilesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
+  const since = Date.now()
   const told = await filesByRipgrep(context, directory, discovery)
-  if (told) return told
+  if (told) return { ...told, files: await confined(context, directory, told.files, (path) => path, 'names', since) }
   const { entries, incomplete, complaints } = await new Walk(context, directory, discovery).start()
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
@@ -32,7 +33,7 @@ export async function unsortedFilesBelow(context: Context, directory: Handle, di
 export async function entriesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Entries> {
   const { globs = [], max_depth = walkLimits.depth, include_ignored } = discovery
   const told = include_ignored || max_depth === 1 ? undefined : await filesByRipgrep(context, directory, { ...discovery, globs: [], named: globs })
-  const found = await new Walk(context, directory, discovery, told && new Set(told.files)).start()
+  const found = await new Walk(context, directory, discovery, told && new Set([...told.files, ...foldersOf(directory, told.files)])).start()
   return told ? { ...found, incomplete: found.incomplete || told.incomplete } : found
 }
 
@@ -44,10 +45,9 @@ export function seenBelow({ workspace }: Pick<Context, 'workspace'>, directory: 
   return workspace.sees(directory.resolved === '.' ? below : `${directory.resolved}/${below}`)
 }
 
-/** `undefined` without ripgrep, and where only our own walk can go: ripgrep would follow links out of the workspace. */
+/** As ripgrep has seen it. `undefined` without ripgrep, and where only our own walk can go: ripgrep would follow links out of the workspace. */
 async function filesByRipgrep(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing | undefined> {
   if (discovery.follow) return undefined
-  const since = Date.now()
   const passes = globFilter(directory.path, discovery)
   const prefix = directory.path === '.' ? '' : `${directory.path}/`
   let files: string[] = []
@@ -70,7 +70,6 @@ async function filesByRipgrep(context: Context, directory: Handle, discovery: Wa
     files = inPathOrder(files, (path) => path).slice(0, walkLimits.entries)
     incomplete = true
   }
-  files = await confined(context, directory, files, since)
   return { files, incomplete: incomplete || asked.timed_out, complaints: await tellable(context, directory.path, asked.complaints) }
 }
 
@@ -97,37 +96,44 @@ const coarse_ms = 50
 
 /**
  * ripgrep looks names up by their paths: a directory that is swapped for a link meanwhile would lead it out. Who swaps one changes the
- * directory that holds it, which then says so: its time of change cannot be set. Only what lies below such a directory is looked at
- * name by name, as it is there now.
+ * directory that holds it, which then says so: its time of change cannot be set. Only what lies in or below such a directory is looked
+ * at name by name, as it is there now.
  */
-async function confined(context: Context, directory: Handle, files: string[], since: number): Promise<string[]> {
-  const moved = movedBelow(directory, files, since - coarse_ms)
-  if (moved.size === 0) return files
-  const doubtful = new Map<string, boolean>([[directory.path, false]])
-  const doubts = (folder: string): boolean => {
-    let known = doubtful.get(folder)
-    if (known === undefined) doubtful.set(folder, (known = moved.has(parentOf(folder)) || doubts(parentOf(folder))))
-    return known
-  }
-  const found = await look(context, files.filter((path) => doubts(parentOf(path))))
-  return files.filter((path) => !doubts(parentOf(path)) || found.get(path)?.kind === 'file')
+export async function confined<T>(context: Context, directory: Handle, told: T[], pathOf: (told: T) => string, seen: 'names' | 'contents', since: number): Promise<T[]> {
+  const folders = foldersOf(directory, told.map(pathOf))
+  // Names are those of the folder that was read; a file is opened by its name.
+  const moved = movedOf(directory, seen === 'contents' ? folders : new Set([...folders].map(parentOf)), since - coarse_ms)
+  if (moved.size === 0) return told
+  const doubtful = new Map<string, boolean>([[directory.path, moved.has(directory.path)]])
+  for (const folder of [...folders].sort(byDepth).reverse()) doubtful.set(folder, moved.has(folder) || doubtful.get(parentOf(folder))!)
+  const doubts = (one: T): boolean => doubtful.get(parentOf(pathOf(one)))!
+  const found = await look(context, told.filter(doubts).map(pathOf))
+  return told.filter((one) => !doubts(one) || found.get(pathOf(one))?.kind === 'file')
 }
 
-/** The directories, of those that hold one on the way to a file, in which a name was changed. */
-function movedBelow(directory: Handle, files: string[], since: number): Set<string> {
-  const [ways, moved] = [new Set<string>(), new Set<string>()]
-  let last = ''
-  for (const file of files) {
-    const folder = parentOf(file)
-    if (folder === last) continue
-    last = folder
-    for (let at = folder; at !== directory.path && !ways.has((at = parentOf(at))); ) ways.add(at)
-  }
+/** Those of the folders, and the one that holds them all, in which a name was changed. */
+function movedOf(directory: Handle, folders: Set<string>, since: number): Set<string> {
+  const moved = new Set<string>()
   // The lowest first: what leads us astray on the way to one shows in those above it, which are looked at later.
-  for (const folder of [...ways].sort((a, b) => b.length - a.length)) {
-    const below = folder === directory.path ? '' : directory.path === '.' ? `/${folder}` : folder.slice(directory.path.length)
-    const stats = below.includes('\\x') ? undefined : lstatSync(`${directory.ref}${below === '' ? '/.' : below}`, { throwIfNoEntry: false })
+  for (const folder of [...folders, directory.path].sort(byDepth)) {
+    const below = folder === directory.path ? '/.' : directory.path === '.' ? `/${folder}` : folder.slice(directory.path.length)
+    const stats = below.includes('\\x') ? undefined : lstatSync(directory.ref + below, { throwIfNoEntry: false })
     if (!stats?.isDirectory() || stats.ctimeMs >= since) moved.add(folder)
   }
   return moved
+}
+
+const byDepth = (a: string, b: string): number => (a === '.' ? 1 : b === '.' ? -1 : b.length - a.length)
+
+/** The folders below a directory in which the files lie. */
+function foldersOf(directory: Handle, files: string[]): Set<string> {
+  const folders = new Set<string>()
+  let last = directory.path
+  for (const file of files) {
+    // Those of one folder are told in a row.
+    if (file.startsWith(last) && file.lastIndexOf('/') === last.length) continue
+    last = parentOf(file)
+    for (let folder = last; folder !== directory.path && !folders.has(folder); folder = parentOf(folder)) folders.add(folder)
+  }
+  return folders
 }

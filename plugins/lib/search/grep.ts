@@ -66,7 +66,7 @@ export const grepWith = (engine: SearchEngine): Handler<GrepInput, GrepOutput> =
   const found = await engine.search(context, {
     ...pattern,
     path: input.path,
-    where: true,
+    where: input.skip + input.max_results,
     every: input.logic !== 'OR' && pattern.patterns.length > 1,
     include_hidden: input.include_hidden,
     globs: [input.globs ?? []].flat(),

@@ -134,10 +134,11 @@ async function matches(context: Context, pattern: Pattern, files: WantedMatches[
   const several = spansLines(pattern)
   let current: { skip: number; limit: number; places: MatchPosition[] } | undefined
   const take = events(several, {
-    file: (name) => (current = byRef.get(name.toString())),
+    file: (name) => (current = byRef.get(name.toString())) !== undefined,
     match(places) {
-      if (!current || current.places.length >= current.limit) return
+      if (!current || current.places.length >= current.limit) return false
       for (const place of places()) if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
+      return undefined
     },
   })
   const refs = files.map(({ handle }) => handle.ref)

@@ -12,30 +12,53 @@ export interface MatchPosition {
 /** The places of one event; none where its middle was too long to be kept. */
 export type ReadPositions = () => MatchPosition[]
 export interface Listener {
-  file(name: Buffer): void
-  /** One event in the file named last. Where a match is a line it has one place; to read it costs more than to hear of it. */
-  match(places: ReadPositions): void
-  /** The file named last turned out to be no text. */
-  binary?(): void
+  /** Whether the matches in a file are to be told, else only how many they are. */
+  file(name: Buffer): boolean
+  /** One event in the file named last. Where a match is a line it has one place; to read it costs more than to hear of it. `false` for no more of this file. */
+  match(places: ReadPositions): void | false
+  /** The file named last is behind: how many matching lines and matches, and whether it turned out to be no text. */
+  end?(lines: number, matches: number, binary: boolean): void
   searched?(files: number, bytes: number): void
 }
 
 const mostSubmatches = 100
+/** Of an event that is longer nothing is kept. */
+const longestKept = 65_536
+
+const begin = Buffer.from('{"type":"begin","data":{"path":{"text":"')
+const end = '{"type":"end"'
 
 /** A consumer that tells the listener each event as it comes. `several` says that a match may span lines. */
 export function events(several: boolean, listener: Listener): Consumer {
   // Of `{"type":"begin"`, `{"type":"match"` and the rest one byte tells which it is.
   return lines((line) => {
-    if (line[9] === 0x62) listener.file(bytesOf((JSON.parse(line.toString()) as BeginEvent).data.path))
-    else if (line[9] === 0x6d) listener.match(() => placesOf(line, several))
-    else if (line[9] === 0x65) {
-      if ((JSON.parse(line.toString()) as EndEvent).data.binary_offset !== null) listener.binary?.()
+    if (line[9] === 0x62) return listener.file(nameIn(line)) ? undefined : end
+    if (line[9] === 0x6d) return listener.match(kept(line, several)) === false ? end : undefined
+    if (line[9] === 0x65) {
+      const [, matching, matches] = /"matched_lines":(\d+),"matches":(\d+)\}\}\}$/.exec(line.toString('latin1', Math.max(0, line.length - 80))) ?? []
+      listener.end?.(Number(matching), Number(matches), !line.includes('"binary_offset":null'))
     } else if (listener.searched && line.length > 0) {
       const { searches, bytes_searched } = (JSON.parse(line.toString()) as Summary).data.stats
       listener.searched(searches, bytes_searched)
     }
+    return undefined
   }).take
 }
+
+function nameIn(line: Buffer): Buffer {
+  const plain = line.subarray(0, begin.length).equals(begin) && !line.includes(0x5c)
+  return plain ? Buffer.from(line.subarray(begin.length, -4)) : bytesOf((JSON.parse(line.toString()) as BeginEvent).data.path)
+}
+
+/** What is needed of an event later: where a match is a line, what stands behind its text. */
+function kept(line: Buffer, several: boolean): ReadPositions {
+  const from = several ? 0 : line.lastIndexOf(behindText) + 2
+  const text = line.length - from > longestKept ? '' : several ? line.toString() : `{"data":{${line.toString('utf8', from)}`
+  return () => (text === '' ? [] : placesOf(text, several))
+}
+
+// Inside JSON text quotes are escaped, so this is where the text of the lines ends.
+const behindText = '},"line_number":'
 
 type Text = { text: string } | { bytes: string }
 interface BeginEvent {
@@ -44,29 +67,15 @@ interface BeginEvent {
 interface MatchEvent {
   data: { lines: Text; line_number: number; absolute_offset: number; submatches: { match: Text; start: number; end: number }[] }
 }
-interface EndEvent {
-  data: { binary_offset: number | null }
-}
 interface Summary {
   data: { stats: { searches: number; bytes_searched: number } }
 }
 
 const bytesOf = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64'))
 
-function placesOf(line: Buffer, several: boolean): MatchPosition[] {
-  const event = parse(line)
-  if (!event) return []
+function placesOf(text: string, several: boolean): MatchPosition[] {
+  const event = JSON.parse(text) as MatchEvent
   return several ? each(event) : [whole(event)]
-}
-
-function parse(line: Buffer): MatchEvent | undefined {
-  try {
-    return JSON.parse(line.toString()) as MatchEvent
-  } catch {
-    // The middle of a long line is missing. Inside JSON text quotes are escaped, so this is where the line itself ends.
-    const end = line.lastIndexOf('"},"line_number":')
-    return end < 0 ? undefined : (JSON.parse(`{"data":{"lines":{"text":"${line.toString('utf8', end)}`) as MatchEvent)
-  }
 }
 
 function whole({ data }: MatchEvent): MatchPosition {

@@ -5,7 +5,7 @@ import { byPath, cut, slotRefusal } from '../base/index.js'
 import { watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
 import { existing, tellable } from './entries.js'
-import { seenBelow } from './enumerate.js'
+import { confined, seenBelow } from './enumerate.js'
 import { hangs, largestSearched, refusedGlob, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
 import { events, type ReadPositions } from './ripgrep_events.js'
 import { globFilter } from './walk.js'
@@ -23,8 +23,8 @@ export interface SearchQuery extends Pattern, WalkOptions {
   every?: boolean
   /** Files whose matches count. */
   only?: (file: string) => boolean
-  /** Whether it helps to be told where the matches are. */
-  where?: boolean
+  /** Of how many matches, the first in path order, it helps to be told where they are. */
+  where?: number
 }
 export interface Counted {
   file: string
@@ -52,8 +52,6 @@ export class PatternProblem extends Error {}
 
 export const seconds = 30
 
-/** Matches that are told with their places, and the bytes in which ripgrep may tell them: beyond, counting alone is faster. */
-const few = { places: 250, bytes: 1_048_576 }
 /** In a larger file a single line may hold more matches than memory, and the engine notes them all before it tells one. */
 const largestTold = 16_777_216
 /** What a search that does not look at the sizes of files may read and take: less than a file that is too large would make it. */
@@ -69,6 +67,8 @@ interface Search {
   readonly query: SearchQuery
   readonly target: Handle
   readonly nameOf: ReturnType<typeof namesIn>
+  /** Whether the matches of a file count. */
+  readonly passes: (file: string) => boolean
   /** Files too large to be opened. */
   readonly skipped: Set<string>
 }
@@ -76,15 +76,18 @@ interface Search {
 /** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
 export async function countMatches(context: Context, query: SearchQuery): Promise<SearchCounts | undefined> {
   await using target = await context.workspace.open(query.path)
-  const state: Search = { context, query, target, nameOf: namesIn(target), skipped: new Set() }
+  // A file that a rule keeps comes whether it is chosen or not.
+  const chosen = target.kind === 'file' ? () => true : globFilter(target.path, query)
+  const passes = (file: string): boolean => chosen(file, false) && query.only?.(file) !== false && seenBelow(context, target, file)
+  const state: Search = { context, query, target, nameOf: namesIn(target), passes, skipped: new Set() }
+  const since = Date.now()
   const allowed = await candidates(state)
   if (allowed === undefined) return undefined
   const counted = await answered(state)
   if (!counted) return undefined
   const { asked, searched } = counted
-  // A file that a rule keeps comes whether it is chosen or not.
-  const passes = target.kind === 'file' ? () => true : globFilter(target.path, query)
-  const files = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && passes(file, false) && query.only?.(file) !== false && seenBelow(context, target, file))
+  const told = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && passes(file))
+  const files = target.kind === 'file' ? told : await confined(context, target, told, ({ file }) => file, 'contents', since)
   return {
     files,
     total: files.reduce((sum, { count }) => sum + count, 0),
@@ -95,47 +98,87 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   }
 }
 
-/** The matches with their places where that helps and they are few, else their number. */
+/** One run tells every match; where there may be more to note than memory, or a file that was named is no text, one counts. */
 async function answered(state: Search): Promise<Counts | undefined> {
   const { query, target } = state
-  const tellable = query.where && (target.kind === 'directory' ? quick(target) : target.stat.bytes <= largestTold)
-  const counted = tellable ? await tell(state) : 'many'
+  const tellable = query.where !== undefined && (target.kind === 'directory' ? quick(target) : target.stat.bytes <= largestTold)
+  const counted = tellable ? await tell(state) : 'uncounted'
   if (counted === 'vast') remember(target)
   return typeof counted === 'string' ? count(state, query.patterns) : counted
 }
 
-/** One run that tells every match; `many` where they are, or where a file that was named is no text. */
-async function tell(state: Search): Promise<Counts | 'many' | 'vast' | undefined> {
-  const { query, target, nameOf } = state
-  const files: { file: string; places: ReadPositions[] }[] = []
+/** One run that tells every match; `uncounted` where a file that was named is no text. */
+async function tell(state: Search): Promise<Counts | 'uncounted' | 'vast' | undefined> {
+  const { query, target, nameOf, passes } = state
   const several = spansLines(query)
-  const left = { ...few }
+  const first = new FirstMatches(query.where!)
   let [searched, bytes, binary] = [0, 0, false]
+  let file: Counted & { places: ReadPositions[] } | undefined
   const read = events(several, {
-    file: (name) => files.push({ file: nameOf(name), places: [] }),
+    file(name) {
+      const path = nameOf(name)
+      file = passes(path) ? { file: path, count: 0, places: [] } : undefined
+      return file !== undefined && first.mayHold(path)
+    },
     match(places) {
       // Of lines it is enough to know that they are there until they are shown.
-      const found = several ? places().map((place) => () => [place]) : [places]
-      left.places -= found.length
-      files.at(-1)!.places.push(...found)
+      if (several) for (const place of places()) file!.places.push(() => [place])
+      else file!.places.push(places)
+      return file!.places.length > query.where! ? false : undefined
     },
-    binary() {
+    end(lines, matches, no_text) {
       // A walk leaves such a file out, whatever was found before its first NUL.
-      binary = true
-      files.pop()
+      binary ||= no_text
+      if (file && !no_text) first.add(file, several ? matches : lines)
     },
     searched: (files, read) => ([searched, bytes] = [files, read]),
   })
-  // ripgrep keeps what it tells of a file until it is through with it.
-  const asked = await ask(state, query.patterns, ['--json', '--max-count', String(few.places + 1)], (chunk) => {
-    left.bytes -= chunk.length
-    void read(chunk)
-    return left.places < 0 || left.bytes < 0 ? false : undefined
-  })
+  const asked = await ask(state, query.patterns, ['--json'], read)
   if (!asked) return undefined
   if (overdone(target, asked, bytes)) return 'vast'
-  if (asked.stopped || (binary && target.kind === 'file')) return 'many'
-  return settled(state, { asked, searched, files: files.map((file) => ({ ...file, count: file.places.length })) })
+  if (binary && target.kind === 'file') return 'uncounted'
+  return settled(state, { asked, searched, files: first.files })
+}
+
+/** More matches than this are not noted with their places. */
+const mostNoted = 20_000
+
+/** Files with matches as they come, in no order, and of those that are the first in path order where their matches are. */
+class FirstMatches {
+  readonly files: Counted[] = []
+  private noted: Counted[] = []
+  private left: number
+  /** No file behind this one is among the first. */
+  private last: string | undefined
+
+  constructor(private readonly wanted: number) {
+    this.left = wanted > mostNoted ? -1 : 2 * wanted
+  }
+
+  mayHold(file: string): boolean {
+    return this.left >= 0 && (this.last === undefined || byPath(file, this.last) <= 0)
+  }
+
+  add(file: Counted, count: number): void {
+    file.count = count
+    this.files.push(file)
+    if (!file.places?.length) return void delete file.places
+    this.noted.push(file)
+    this.left -= file.places.length
+    if (this.left < 0) this.forget()
+  }
+
+  /** Lets go of the places in files behind those that hold what is wanted. */
+  private forget(): void {
+    this.noted.sort((a, b) => byPath(a.file, b.file))
+    let matches = 0
+    const end = this.noted.findIndex(({ places }) => (matches += places!.length) >= this.wanted) + 1
+    if (end > 0) {
+      for (const file of this.noted.splice(end)) delete file.places
+      this.last = this.noted.at(-1)!.file
+    }
+    this.left = 2 * this.wanted - this.noted.reduce((sum, { places }) => sum + places!.length, 0)
+  }
 }
 
 async function count(state: Search, patterns: string[]): Promise<Counts | undefined> {

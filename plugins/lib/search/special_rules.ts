@@ -5,7 +5,7 @@ import type { Handle } from '../../../core/workspace/index.js'
 import { ruleFiles } from './ignore_rules.js'
 
 /** Nothing was heard of an engine for so long: it may hang on a file of rules. */
-const quiet_ms = 500
+const quiet_ms = 2000
 const mostEntries = 200_000
 
 /** What ends an engine that hangs on a pipe or a device in the place of a file of rules. */

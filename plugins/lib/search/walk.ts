@@ -41,10 +41,9 @@ export class Walk {
     private readonly context: Context,
     private readonly base: Handle,
     private readonly discovery: WalkOptions,
-    /** Where ripgrep told which files there are: those, and the folders that they lie in. */
+    /** What rules leave, where ripgrep told it: of files all, of folders those on the way to one. */
     private readonly known?: Set<string>,
   ) {
-    for (const file of known ?? []) for (let folder = parentOf(file); folder !== '.' && !known!.has(folder); folder = parentOf(folder)) known!.add(folder)
     this.always = new Set(leftOutBelow(base.path, discovery.globs))
     this.passes = globFilter(base.path, discovery)
     this.narrows = choose(discovery.globs) || (discovery.file_extensions?.length ?? 0) > 0
@@ -77,7 +76,7 @@ export class Walk {
       const { name, kind } = entry
       const path = folder.path === '.' ? name : `${folder.path}/${name}`
       if (this.always.has(name) || !this.sees(folder, path, name)) continue
-      const verdict = await this.verdict({ ...entry, path }, rules)
+      const verdict = this.known?.has(path) ? 'keep' : this.known && kind === 'file' ? 'ignore' : await this.verdict(path, entry, rules)
       if (verdict === 'ignore') this.found.ignored++
       // A rule that keeps an entry keeps it though its name begins with a dot.
       else if (name.startsWith('.') && !this.discovery.include_hidden && verdict !== 'keep') this.found.hidden++
@@ -88,10 +87,8 @@ export class Walk {
     }
   }
 
-  private async verdict({ path, name, kind }: FoundEntry & { name: string }, rules: Rules): Promise<'ignore' | 'keep' | undefined> {
-    if (this.discovery.include_ignored) return undefined
-    if (this.known?.has(path)) return 'keep'
-    return this.known && kind === 'file' ? 'ignore' : (await rules()).verdict(path, name, kind === 'directory')
+  private async verdict(path: string, { name, kind }: { name: string; kind: EntryKind }, rules: Rules): Promise<'ignore' | 'keep' | undefined> {
+    return this.discovery.include_ignored ? undefined : (await rules()).verdict(path, name, kind === 'directory')
   }
 
   private add(entry: FoundEntry): void {
@@ -152,6 +149,7 @@ export class Walk {
 
   /** With the rules of a folder, which are read when somebody asks for them. */
   private rulesIn({ path, resolved }: Pick<Handle, 'path' | 'resolved'>, names: { name: string }[], above: Rules): Rules {
+    if (!names.some(({ name }) => name.startsWith('.'))) return above
     const known = ruleFiles.filter((kind) => (kind !== '.vtcodegitignore' || resolved === '.') && names.some(({ name }) => name === kind.split('/', 1)[0]))
     if (known.length === 0) return above
     const read = (kind: string): Promise<string | undefined> =>
