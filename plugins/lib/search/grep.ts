@@ -6,7 +6,8 @@ import { pluralized, cut, excerpt, firstInPathOrder, fitting, inOneLine, nextCal
 import { existing } from './entries.js'
 import { holdsMatch, type WantedMatches } from './match_positions.js'
 import type { MatchPosition } from './ripgrep_events.js'
-import { patternRefusal, seconds, spansLines, type Counted, type SearchCounts, type Pattern, type SearchQuery } from './search.js'
+import type { Counted } from './first_matches.js'
+import { patternRefusal, seconds, spansLines, type SearchCounts, type Pattern, type SearchQuery } from './search.js'
 import { chomp, codePointsBetween, isBinaryText, linesAfter, linesBefore, sourceOf, type TextSource } from './text_source.js'
 
 export interface GrepInput {

@@ -6,6 +6,7 @@ import { watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
 import { existing, tellable } from './entries.js'
 import { confined, seenBelow } from './enumerate.js'
+import { FirstMatches, type Counted } from './first_matches.js'
 import { hangs, largestSearched, refusedGlob, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
 import { events, type ReadPositions } from './ripgrep_events.js'
 import { globFilter } from './walk.js'
@@ -25,13 +26,6 @@ export interface SearchQuery extends Pattern, WalkOptions {
   only?: (file: string) => boolean
   /** Of how many matches, the first in path order, it helps to be told where they are. */
   where?: number
-}
-export interface Counted {
-  file: string
-  /** Matching lines; matches, where one may span several lines. */
-  count: number
-  /** Where they are, if that was asked for and they are few. As the engine told of the name: believe it when the opened file holds them. */
-  places?: ReadPositions[]
 }
 export interface SearchCounts {
   /** In no order. */
@@ -54,11 +48,14 @@ export const seconds = 30
 
 /** In a larger file a single line may hold more matches than memory, and the engine notes them all before it tells one. */
 const largestTold = 16_777_216
-/** What a search that does not look at the sizes of files may read and take: less than a file that is too large would make it. */
-const burden = { read: largestSearched, resident: largestSearched }
+/** What a search that tells or does not look at sizes may take. */
+const resident = largestSearched
 
-/** Directories, by device and inode, below which more is to be read than that. The first known are forgotten first. */
-const vast = new Set<string>()
+/**
+ * How much there is to read below directories, by device and inode, where it is more than a file that is too large; nothing may be where
+ * there is such a file. The first known are forgotten first.
+ */
+const vast = new Map<string, number>()
 const mostVast = 1000
 
 /** One search: what is searched, and what is known of it so far. */
@@ -98,17 +95,25 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   }
 }
 
-/** One run tells every match; where there may be more to note than memory, or a file that was named is no text, one counts. */
+/** One run tells every match; where there is more to note than memory, or a file that was named is no text, another counts. */
 async function answered(state: Search): Promise<Counts | undefined> {
   const { query, target } = state
-  const tellable = query.where !== undefined && (target.kind === 'directory' ? quick(target) : target.stat.bytes <= largestTold)
-  const counted = tellable ? await tell(state) : 'uncounted'
-  if (counted === 'vast') remember(target)
-  return typeof counted === 'string' ? count(state, query.patterns) : counted
+  const tellable = query.where !== undefined && (target.kind === 'directory' || target.stat.bytes <= largestTold)
+  const told = tellable ? await withSizes(state, (skips) => tell(state, skips)) : 'untold'
+  return told === 'untold' ? withSizes(state, (skips) => countOnce(state, query.patterns, skips)) : told
 }
 
-/** One run that tells every match; `uncounted` where a file that was named is no text. */
-async function tell(state: Search): Promise<Counts | 'uncounted' | 'vast' | undefined> {
+/** ripgrep looks at the size of each file only where one may be too large: that takes a tenth of a search. */
+async function withSizes<T>({ target, nameOf, skipped }: Search, run: (skips?: Skips) => Promise<T | 'vast'>): Promise<T> {
+  const quick = target.kind === 'file' || (watchable && allowance(target) > 0)
+  const first = quick ? await run() : 'vast'
+  if (first !== 'vast') return first
+  const sized = await run((name) => skipped.add(nameOf(name)))
+  return sized as T
+}
+
+/** One run that tells every match; `untold` where that would take too much memory, and of a file that was named and is no text. */
+async function tell(state: Search, skips?: Skips): Promise<Counts | 'untold' | 'vast' | undefined> {
   const { query, target, nameOf, passes } = state
   const several = spansLines(query)
   const first = new FirstMatches(query.where!)
@@ -133,62 +138,11 @@ async function tell(state: Search): Promise<Counts | 'uncounted' | 'vast' | unde
     },
     searched: (files, read) => ([searched, bytes] = [files, read]),
   })
-  const asked = await ask(state, query.patterns, ['--json'], read)
+  const asked = await ask(state, query.patterns, ['--json'], read, skips)
   if (!asked) return undefined
-  if (overdone(target, asked, bytes)) return 'vast'
-  if (binary && target.kind === 'file') return 'uncounted'
+  if (skips ? asked.overburdened : binary && target.kind === 'file') return 'untold'
+  if (overdone(state, asked, bytes, skips)) return 'vast'
   return settled(state, { asked, searched, files: first.files })
-}
-
-/** More matches than this are not noted with their places. */
-const mostNoted = 20_000
-
-/** Files with matches as they come, in no order, and of those that are the first in path order where their matches are. */
-class FirstMatches {
-  readonly files: Counted[] = []
-  private noted: Counted[] = []
-  private left: number
-  /** No file behind this one is among the first. */
-  private last: string | undefined
-
-  constructor(private readonly wanted: number) {
-    this.left = wanted > mostNoted ? -1 : 2 * wanted
-  }
-
-  mayHold(file: string): boolean {
-    return this.left >= 0 && (this.last === undefined || byPath(file, this.last) <= 0)
-  }
-
-  add(file: Counted, count: number): void {
-    file.count = count
-    this.files.push(file)
-    if (!file.places?.length) return void delete file.places
-    this.noted.push(file)
-    this.left -= file.places.length
-    if (this.left < 0) this.forget()
-  }
-
-  /** Lets go of the places in files behind those that hold what is wanted. */
-  private forget(): void {
-    this.noted.sort((a, b) => byPath(a.file, b.file))
-    let matches = 0
-    const end = this.noted.findIndex(({ places }) => (matches += places!.length) >= this.wanted) + 1
-    if (end > 0) {
-      for (const file of this.noted.splice(end)) delete file.places
-      this.last = this.noted.at(-1)!.file
-    }
-    this.left = 2 * this.wanted - this.noted.reduce((sum, { places }) => sum + places!.length, 0)
-  }
-}
-
-async function count(state: Search, patterns: string[]): Promise<Counts | undefined> {
-  const { target, nameOf, skipped } = state
-  if (quick(target)) {
-    const counts = await countOnce(state, patterns)
-    if (counts !== 'vast') return counts
-    remember(target)
-  }
-  return (await countOnce(state, patterns, (name) => skipped.add(nameOf(name)))) as Counts | undefined
 }
 
 async function countOnce(state: Search, patterns: string[], skips?: Skips): Promise<Counts | 'vast' | undefined> {
@@ -197,20 +151,23 @@ async function countOnce(state: Search, patterns: string[], skips?: Skips): Prom
   const asked = await ask(state, patterns, target.kind === 'file' ? ['--count'] : ['--count', '--stats'], (chunk) => void chunks.push(chunk), skips)
   if (!asked) return undefined
   const { files, searched, bytes } = countsIn(Buffer.concat(chunks), nameOf)
-  if (!skips && overdone(target, asked, bytes)) return 'vast'
+  if (overdone(state, asked, bytes, skips)) return 'vast'
   return settled(state, { asked, searched: target.kind === 'file' ? 1 : searched, files })
 }
 
-/** ripgrep looks at the size of each file only where one may be too large: that takes a tenth of a search. */
-const quick = (target: Handle): boolean => target.kind === 'file' || (watchable && !vast.has(identity(target)))
+/** How much a run that does not look at sizes may read below a directory: less than what is known of it and a file that is too large. */
+const allowance = (target: Handle): number => (vast.get(identity(target)) ?? 0) + largestSearched
 
-/** Whether a run may have opened a file that is too large: not if all that it read is less. */
-const overdone = (target: Handle, asked: RipgrepEnd, bytes: number): boolean => target.kind === 'directory' && (asked.overburdened === true || bytes > burden.read)
-
-function remember(target: Handle): void {
-  vast.add(identity(target))
-  if (vast.size > mostVast) vast.delete(vast.values().next().value!)
+/** Whether a run may have opened a file that is too large: not if all that it read is less. What one read that looked at sizes is noted. */
+function overdone({ target, skipped }: Search, asked: RipgrepEnd, bytes: number, skips: Skips | undefined): boolean {
+  if (target.kind === 'file') return false
+  if (!skips) return asked.overburdened === true || bytes > allowance(target)
+  if (asked.timed_out) return false
+  vast.set(identity(target), skipped.size > 0 ? -Infinity : bytes)
+  if (vast.size > mostVast) vast.delete(vast.keys().next().value!)
+  return false
 }
+
 const identity = ({ stat }: Handle): string => `${stat.dev}:${stat.ino}`
 
 function settled({ query, target }: Search, counts: Counts): Counts {
@@ -223,7 +180,7 @@ async function candidates(state: Search): Promise<Set<string> | false | undefine
   const { query } = state
   const sets: Set<string>[] = []
   for (const pattern of query.every ? query.patterns : []) {
-    const counted = await count(state, [pattern])
+    const counted = await withSizes(state, (skips) => countOnce(state, [pattern], skips))
     if (!counted) return undefined
     sets.push(new Set(counted.files.map(({ file }) => file)))
   }
@@ -236,14 +193,15 @@ async function ask({ context, query, target }: Search, patterns: string[], how: 
   const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
   // The handle's own name, not its path: it cannot be swapped, and may be no text.
   if (target.kind === 'file') return ripgrep('named files', [...args, '--', target.ref], limits, take)
-  const asked = withWalk(context.workspace, target, query, (flags) =>
-    skips
-      ? ripgrep(target, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, (line) => {
-          const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
-          if (name !== undefined) skips(Buffer.from(name))
-        })
-      : ripgrep(target, [...args, ...flags, '--', './'], { ...limits, burden }, take),
-  )
+  const most = String(largestSearched)
+  const asked = withWalk(context.workspace, target, query, (flags) => {
+    if (!skips) return ripgrep(target, [...args, ...flags, '--', './'], { ...limits, burden: { read: allowance(target), resident } }, take)
+    const burden = how.includes('--json') && { burden: { read: Infinity, resident } }
+    return ripgrep(target, [...args, ...flags, '--max-filesize', most, '--', './'], { ...limits, ...burden }, take, (line) => {
+      const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
+      if (name !== undefined) skips(Buffer.from(name))
+    })
+  })
   return asked.catch(hangs)
 }
 
