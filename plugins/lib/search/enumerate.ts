@@ -24,7 +24,7 @@ export async function filesBelow(context: Context, directory: Handle, discovery:
 export async function unsortedFilesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
   const since = Date.now()
   const told = await filesByRipgrep(context, directory, discovery)
-  if (told) return { ...told, files: await confined(context, directory, told.files, (path) => path, 'names', since) }
+  if (told) return { ...told, files: await stillInside(context, directory, told.files, (path) => path, 'names', since) }
   const { entries, incomplete, complaints } = await new Walk(context, directory, discovery).start()
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
@@ -74,7 +74,7 @@ async function filesByRipgrep(context: Context, directory: Handle, discovery: Wa
 }
 
 /** A consumer of names that end with NUL, as they read in an answer, without the `./` in front. */
-export function names(take: (name: string) => void): Consumer {
+function names(take: (name: string) => void): Consumer {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {
     const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
@@ -99,7 +99,7 @@ const coarse_ms = 50
  * directory that holds it, which then says so: its time of change cannot be set. Only what lies in or below such a directory is looked
  * at name by name, as it is there now.
  */
-export async function confined<T>(context: Context, directory: Handle, told: T[], pathOf: (told: T) => string, seen: 'names' | 'contents', since: number): Promise<T[]> {
+export async function stillInside<T>(context: Context, directory: Handle, told: T[], pathOf: (told: T) => string, seen: 'names' | 'contents', since: number): Promise<T[]> {
   const folders = foldersOf(directory, told.map(pathOf))
   // Names are those of the folder that was read; a file is opened by its name.
   const moved = movedOf(directory, seen === 'contents' ? folders : new Set([...folders].map(parentOf)), since - coarse_ms)

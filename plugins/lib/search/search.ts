@@ -5,7 +5,7 @@ import { byPath, cut, slotRefusal } from '../base/index.js'
 import { watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
 import { existing, tellable } from './entries.js'
-import { confined, seenBelow } from './enumerate.js'
+import { stillInside, seenBelow } from './enumerate.js'
 import { FirstMatches, type Counted } from './first_matches.js'
 import { hangs, largestSearched, refusedGlob, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
 import { events, type ReadPositions } from './ripgrep_events.js'
@@ -84,7 +84,7 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   if (!counted) return undefined
   const { asked, searched } = counted
   const told = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && passes(file))
-  const files = target.kind === 'file' ? told : await confined(context, target, told, ({ file }) => file, 'contents', since)
+  const files = target.kind === 'file' ? told : await stillInside(context, target, told, ({ file }) => file, 'contents', since)
   return {
     files,
     total: files.reduce((sum, { count }) => sum + count, 0),
