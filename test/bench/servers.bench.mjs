@@ -1,22 +1,19 @@
 // MCP servers of others in our client: what those that are only configured cost a call of our own, and how long all take to start side by side.
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createKernel } from '../../dist/core/index.js'
 import { inTurn, median } from './measure.mjs'
+import { bin, inFolder, place as placeIn } from './scene.mjs'
 
-const bin = join(dirname(fileURLToPath(import.meta.url)), '../../dist/core/bin.js')
 const SERVERS = 31
 /** As many as published servers have on average. */
 const TOOLS = 19
 /** The slowest of the published servers takes about so long until it has listed its tools. */
 const SLOWEST_MS = 3_000
 
-export default async function bench() {
-  const folder = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
-  try {
+export default () =>
+  inFolder(async (folder) => {
     writeFileSync(join(folder, 'server.mjs'), server)
     const none = place(folder, 'none', {})
     const all = place(folder, 'all', Object.fromEntries(Array.from({ length: SERVERS }, (_, at) => [`server_${at}`, started(folder, at, 0)])))
@@ -32,20 +29,14 @@ export default async function bench() {
       { name: 'the same in a program that runs', goal: 1.1, ratio: warm.all / warm.none, detail: `median of 2,000 in turn: ${(warm.all * 1000).toFixed(0)} and ${(warm.none * 1000).toFixed(0)} µs` },
       { name: `${SERVERS} servers started side by side, against the slowest of them`, goal: 1.5, ratio: together.all / together.slowest, detail: `until all have listed their tools: ${together.all.toFixed(0)} ms; the slowest alone ${together.slowest.toFixed(0)} ms` },
     ]
-  } finally {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
-  }
-}
+  })
 
 const started = (folder, at, delay) => ({ command: process.execPath, args: [join(folder, 'server.mjs'), String(at), String(delay)] })
 
 function place(folder, name, servers) {
-  const [workspace, home] = [join(folder, name, 'ws'), join(folder, name, 'home')]
-  mkdirSync(workspace, { recursive: true })
-  mkdirSync(join(home, '.vtcode'), { recursive: true })
-  writeFileSync(join(workspace, 'a.txt'), 'one\n')
-  writeFileSync(join(home, '.vtcode/vtcode.config.json'), JSON.stringify({ mcp: { max_connections: SERVERS + 1, servers } }))
-  return { workspace, home, env: { PATH: process.env.PATH, HOME: home, VTCODE_HOME: join(home, '.vtcode') } }
+  const at = placeIn(join(folder, name), { mcp: { max_connections: SERVERS + 1, servers } })
+  writeFileSync(join(at.workspace, 'a.txt'), 'one\n')
+  return at
 }
 
 const kernelAt = ({ workspace, home, env }) => createKernel({ workspace, home, env, surface: 'bench' })

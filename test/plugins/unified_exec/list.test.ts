@@ -37,6 +37,23 @@ describe('list', () => {
     expect(await error(booted, { command: 'true', session_id: 'mine' })).toMatchObject({ code: 'VT_EXEC_SESSION_EXISTS' })
   })
 
+  it('of a thousand commands at once has 32 that run; the others are refused by a code, and nothing of those is lost', async () => {
+    const commands = Array.from({ length: 1000 }, (_, index) => ({ command: `echo begin ${index}; sleep 1; seq 200; echo end ${index}; exit ${index % 7}` }))
+    const before = process.memoryUsage.rss()
+    const answers = await Promise.all(commands.map((input) => call(booted, { ...input, response_format: 'detailed' })))
+    const ran = answers.flatMap((answer, index) => (answer.ok ? [{ index, output: answer.output }] : []))
+    // A place is free again when its command has ended, so more than 32 may come to run, one after the other.
+    expect(ran.length).toBeGreaterThanOrEqual(32)
+    const lines = Array.from({ length: 200 }, (_, index) => `${index + 1}\n`).join('')
+    for (const { index, output } of ran) expect(output).toMatchObject({ stdout: `begin ${index}\n${lines}end ${index}\n`, exit_code: index % 7, running: false, truncated: false })
+    for (const answer of answers) if (!answer.ok) expect(answer.error).toMatchObject({ code: 'VT_EXEC_LIMIT', retryable: true, message: '32 commands are running; at most 32 may.', next: { input: { action: 'list' } } })
+    expect(process.memoryUsage.rss() - before).toBeLessThan(150_000_000)
+    expect(processesWith('seq 200; echo end')).toEqual([])
+    // Every refused one can be had afterwards.
+    expect(await output(booted, { command: 'echo still here' })).toMatchObject({ stdout: 'still here\n' })
+    expect((await sessions()).filter(({ running }: { running: boolean }) => running)).toEqual([])
+  }, 60_000)
+
   it('drives 32 programs at once, each with its own input and output', async () => {
     const ids = Array.from({ length: 32 }, (_, index) => `p${index}`)
     await Promise.all(ids.map((session_id, index) => output(booted, { command: ['cat'], session_id, yield_time_ms: 250, tty: index % 4 === 0 })))
