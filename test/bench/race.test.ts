@@ -22,11 +22,26 @@ const registry = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_fetch_
 describe('the race', () => {
   it.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'google-generative-ai'])('sends the same bytes in two runs of ours, on %s', async (wire) => {
     const ours = agent(wire === 'openai-chat' ? 'vtcode' : `vtcode, ${wire}`)
-    // Several edits in one call, durations and failures, one that goes on in a second process.
-    for (const id of ['patch of nine hunks', 'wrong path, typo, stale file: recover', 'resume and finish']) {
+    // Several edits in one call, durations and failures, output that is put aside, an image, one that goes on in a second process.
+    for (const id of ['patch of nine hunks', 'wrong path, typo, stale file: recover', 'noisy failing build', 'an image', 'resume and finish']) {
       const run = await parts.twice(model, ours, task(id), how)
       expect(run, id).toMatchObject({ finished: true, again: true, lost: [], wrong: [] })
     }
+  })
+
+  it('begins with at most 7,500 bytes in an empty folder, 6,000 of them the list', async () => {
+    const nothing = { id: 'nothing', files: {}, question: 'What is here?', ours: [], facts: [], end: {} }
+    const run = await parts.raced(model, agent('vtcode'), nothing, how)
+    expect(run).toMatchObject({ finished: true, requests: 1 })
+    expect(run.first).toBeLessThanOrEqual(7_500)
+    expect(Buffer.byteLength(JSON.stringify(model.state.requests[0].body.tools))).toBeLessThanOrEqual(6_000)
+  })
+
+  it('asks for a summary at the end of what was sent before, and goes on with the facts', async () => {
+    const run = await parts.raced(model, agent('vtcode'), task('30 steps with a compaction'), how)
+    expect(run).toMatchObject({ finished: true, lost: [] })
+    // All that was read costs once as much as it is long, and what is read again a tenth.
+    expect(run.prefixed_bytes / run.bytes).toBeLessThan(0.25)
   })
 
   it('calls a task lost by a fact that nobody saw, by a file that should not be there, and by a step that was left', async () => {

@@ -11,15 +11,19 @@ export function textOfResult(result: Result): ModelText {
     const spool_path = typeof said === 'string' ? said : /the whole text is in (\.vtcode\/spool\/[\w.-]+)/.exec(result.text ?? '')?.[1]
     return { text: successText(result), is_error: false, ...(spool_path !== undefined && { spool_path }) }
   }
-  const { code, message, hint, details } = result.error
-  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...nextLine(result.error), ...sayLine(details?.['say'], message)]
+  const { code, message, hint, details, next } = result.error
+  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...nextLine(result.error), ...sayLine(details?.['say'], message, next !== undefined)]
   return { text: lines.join('\n') + noticeLines(result), is_error: true }
 }
 
-/** What the final answer has to say of a change that was not made; a sentence that only repeats the error is not written out again. */
-function sayLine(say: unknown, message: string): string[] {
+/**
+ * What the final answer has to say of a change that was not made; a sentence that only repeats the error is not written out again, and
+ * where a call goes on it comes to that only if the change is still not made when the turn ends, which the model is told then.
+ */
+function sayLine(say: unknown, message: string, goesOn: boolean): string[] {
   if (typeof say !== 'string') return []
-  return [say.includes(message.replace(/\.$/, '')) ? 'Say: Not applied. Add why, and the next action.' : `Say: ${say}`]
+  if (!say.includes(message.replace(/\.$/, ''))) return [`Say: ${say}`]
+  return goesOn ? [] : ['Say: Not applied. Add why, and the next action.']
 }
 
 export const describeFault = (code: string, message: string, hint = ''): { code: string; message: string; hint: string } => ({ code, message, hint })

@@ -73,6 +73,13 @@ describe('a result as the model reads it', () => {
     expect([is_error, text.split('\n')]).toEqual([true, ['ERROR VT_X: m', 'Hint: h', 'Next: t {"a":1}', '[VT_N] n']])
     expect(textOfResult({ ok: true, output: { spool_path: '.vtcode/spool/a' }, text: 't' })).toEqual({ text: 't', is_error: false, spool_path: '.vtcode/spool/a' })
   })
+  it('says what the answer has to say of a change that was not made, in short where the error says it, and not where a call goes on', () => {
+    const told = (say: string, next?: { tool: string; input: object }) => textOfResult({ ok: false, error: { code: 'VT_X', message: 'The file changed.', hint: '', retryable: false, details: { not_applied: true, say }, ...(next && { next }) } } as never).text.split('\n').slice(1)
+    expect(told('Not applied. The rule denies it.')).toEqual(['Say: Not applied. The rule denies it.'])
+    expect(told('Not applied. The file changed.')).toEqual(['Say: Not applied. Add why, and the next action.'])
+    expect(told('Not applied. The file changed.', { tool: 't', input: {} })).toEqual(['Next: t {}'])
+    expect(told('Not applied. The rule denies it.', { tool: 't', input: {} })).toEqual(['Next: t {}', 'Say: Not applied. The rule denies it.'])
+  })
   it('refers to an earlier one only where that is long, whole and the same', () => {
     const long = 'x'.repeat(200)
     const message = (text: string, is_error = false) => [{ role: 'tool' as const, parts: [{ type: 'tool_result' as const, call_id: 'c', tool_call_id: 'c', name: 't', text, is_error }] }]
