@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { isAbsolute, posix, relative, sep, win32 } from 'node:path'
+import { isAbsolute, posix, relative, sep } from 'node:path'
 import { problem } from './errors.js'
 import { visibleLine } from './visible.js'
 
@@ -17,14 +17,13 @@ const longest = { path: 4096, name: 255 }
  * Text only: the workspace-relative form of `path`, `/`-separated, `.` for the root itself. `roots` are the spellings an absolute
  * path may begin with; the first is the one relative paths stand on. Throws VT_INPUT_INVALID, VT_PATH_OUTSIDE.
  */
-export function normalizePath(path: string, roots: readonly [string, ...string[]], windows = process.platform === 'win32'): string {
-  refuseUnusable(path, windows)
-  const { resolve } = windows ? win32 : posix
-  const absolute = resolve(roots[0], path)
+export function normalizePath(path: string, roots: readonly [string, ...string[]]): string {
+  refuseUnusable(path)
+  const absolute = posix.resolve(roots[0], path)
   for (const root of roots) {
-    const inside = below(absolute, root, windows)
+    const inside = below(absolute, root)
     if (inside === undefined) continue
-    const names = inside.split(windows ? /[\\/]/ : '/').filter((name) => name !== '')
+    const names = inside.split('/').filter((name) => name !== '')
     return names.map(canonical).join('/') || '.'
   }
   throw problem('VT_PATH_OUTSIDE', { path: shownPath(path) })
@@ -95,20 +94,16 @@ const width = (lead: number): number => (lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lea
 
 const invalid = (path: string, what: string) => problem('VT_INPUT_INVALID', { problem: `The path '${shownPath(path)}' ${what}.` })
 
-function refuseUnusable(path: string, windows: boolean): void {
+function refuseUnusable(path: string): void {
   if (path === '') throw problem('VT_INPUT_INVALID', { problem: "The path is empty; '.' is the workspace itself." })
   if (path.includes('\0')) throw invalid(path, 'contains a NUL character')
   if (/\p{Cs}/u.test(path)) throw invalid(path, 'contains half of a surrogate pair')
   if (Buffer.byteLength(path) > longest.path) throw invalid(path, `is longer than ${longest.path} bytes`)
-  if (windows && /^[\\/]{2}[.?]|^\\\?\?\\|:.*:|^.{2,}:|(^|[\\/])(con|prn|aux|nul|com\d|lpt\d)(\.|[\\/]|$)/i.test(path)) {
-    throw invalid(path, 'names a device')
-  }
 }
 
 /** What follows `root` in `path`, both absolute and resolved; `undefined` if `path` lies elsewhere. */
-function below(path: string, root: string, windows: boolean): string | undefined {
-  const [whole, start] = windows ? [path.toLowerCase(), root.toLowerCase()] : [path, root]
-  if (whole === start) return ''
-  const prefix = /[\\/]$/.test(start) ? start : start + (windows ? '\\' : '/')
-  return whole.startsWith(prefix) ? path.slice(prefix.length) : undefined
+function below(path: string, root: string): string | undefined {
+  if (path === root) return ''
+  const prefix = root.endsWith('/') ? root : `${root}/`
+  return path.startsWith(prefix) ? path.slice(prefix.length) : undefined
 }

@@ -63,7 +63,7 @@ export function endWithUs(child: ChildProcess, lifetime: Exclude<Lifetime, 'own'
 /** Signals the process group that `pid` leads; false when no process of the group is left. Signal 0 only checks. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    return process.kill(process.platform === 'win32' ? pid : -pid, signal)
+    return process.kill(-pid, signal)
   } catch {
     return false
   }
@@ -77,7 +77,6 @@ const leaderless = new Set<number>()
 
 /** From now on the group that `pid` leads ends with us. */
 export function watchGroup(pid: number): void {
-  if (process.platform === 'win32') return
   for (const left of leaderless) if (!groupIsThere(left)) drop(left)
   watched.set(pid, startOf(pid))
   if (watcher) tell(`+ ${pid} ${watched.get(pid)}\n`)

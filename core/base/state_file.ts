@@ -36,7 +36,7 @@ export function writeStateSync(file: string, data: string | Uint8Array, { mode =
     rmSync(draft, { force: true })
     throw error
   }
-  if (!durable || process.platform === 'win32') return
+  if (!durable) return
   const folder = openSync(dirname(file), 'r')
   try {
     fsyncSync(folder)
@@ -76,7 +76,7 @@ export async function writeState(file: string, data: string | Uint8Array, { mode
     await rm(draft, { force: true })
     throw error
   }
-  if (!durable || process.platform === 'win32') return
+  if (!durable) return
   const folder = await open(dirname(file), 'r')
   try {
     await folder.sync()

@@ -132,7 +132,6 @@ function openChecked(path: string, expected: BigIntStats): number {
 
 /** Puts the names of a directory on disk. */
 export function syncDirectory(directory: Directory): void {
-  if (process.platform === 'win32') return
   const fd = openSync(directory.at('.'), constants.O_RDONLY | constants.O_DIRECTORY)
   try {
     fsyncSync(fd)

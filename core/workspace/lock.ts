@@ -49,8 +49,7 @@ async function queue(key: string, signal: AbortSignal | undefined): Promise<() =
 /** A name that one process at a time can listen on, and that the system frees when the process ends, however it ends. */
 const address = (key: string): string => {
   const name = `vtcode-${sha256(key).slice(0, 32)}`
-  if (process.platform === 'linux') return `\0${name}`
-  return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`)
+  return process.platform === 'linux' ? `\0${name}` : join(tmpdir(), `${name}.sock`)
 }
 
 async function claim(key: string, path: string, signal: AbortSignal | undefined, patienceMs: number): Promise<() => Promise<void>> {
@@ -74,7 +73,7 @@ const listen = (path: string): Promise<Server | undefined> =>
 
 /** Whether nobody listens any more; such a socket file is taken away. Only file systems keep them beyond their process. */
 async function abandoned(path: string): Promise<boolean> {
-  if (process.platform === 'linux' || process.platform === 'win32') return false
+  if (process.platform === 'linux') return false
   const answer = await new Promise<string | undefined>((resolve) => {
     const socket = connect(path, () => resolve(undefined)).once('error', (error) => resolve(errno(error)))
     socket.once('connect', () => socket.destroy())

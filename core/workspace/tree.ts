@@ -1,5 +1,5 @@
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmdirSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
-import { chmod, copyFile } from 'node:fs/promises'
+import { closeSync, constants, createReadStream, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmdirSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
+import { chmod, copyFile, writeFile } from 'node:fs/promises'
 import { encodeName, problem, shownPath, VtError } from '../base/index.js'
 import { reference, syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { Extent } from './types.js'
@@ -89,7 +89,10 @@ export async function copyTree(
 async function copyBytes(entry: DirectoryEntry, target: string | Buffer, mode: number): Promise<void> {
   const fd = entry.open()
   try {
-    await copyFile(reference(fd, target), target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+    const open = reference(fd, '')
+    // Where a name is all that another call could be given, the file that was checked is read here.
+    if (open) await copyFile(open, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+    else await writeFile(target, createReadStream('', { fd, autoClose: false }), { flag: 'wx' })
   } finally {
     closeSync(fd)
   }

@@ -134,8 +134,7 @@ function leadsOn(directory: Directory, name: string): boolean {
 /** Where a link points; `undefined` for what is no link. */
 function readLink(directory: Directory, name: string): string | undefined {
   try {
-    const target = encodeName(readlinkSync(directory.at(name), { encoding: 'buffer' }))
-    return process.platform === 'win32' ? target.replaceAll('\\', '/') : target
+    return encodeName(readlinkSync(directory.at(name), { encoding: 'buffer' }))
   } catch (error) {
     if (errno(error) === 'EINVAL') return undefined
     throw error

@@ -34,6 +34,8 @@ export interface OpenWorkspace extends Workspace {
  * with what is put aside, for somebody who has the same folder open and tells. Throws VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION.
  */
 export function openWorkspace(root: string, { home = homeOf({}), foreign = new Map() }: { home?: string; foreign?: Map<string, string> } = {}): OpenWorkspace {
+  // Its paths, its files that are open and its processes are others; on WSL the system is Linux.
+  if (process.platform === 'win32') throw problem('VT_PLATFORM', { system: 'Windows' })
   try {
     const real = realpathSync(root)
     return new Confined(real, [real, resolve(root)], home, foreign)

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { commandsOf, readPage } from './pages.js'
 import { call, startPeer, type Answer, type Home, type Peer } from './peer.js'
-import { bin, surroundings } from './program.js'
+import { as, bin, surroundings } from './program.js'
 import { typing } from './terminal.js'
 
 /** A command of a page, with what is written before it and what the page says that it prints. */
@@ -15,6 +15,8 @@ export interface Step {
   shown: string
   /** It runs at a terminal, where somebody types what the page shows behind a question. */
   terminal: boolean
+  /** The system that the page speaks of there, if it is another one than this. */
+  platform?: string
 }
 /** A page as a reader follows it, from its first block to its last. */
 export interface Story {
@@ -32,24 +34,27 @@ const project = dirname(dirname(dirname(bin)))
 
 /**
  * Reads a page. Beside its blocks it may hold comments, which a reader does not see: `<!-- model: […] -->` is what the model answers next (a text, or
- * calls as `{ tool: input }`), `<!-- file: path` writes the lines that follow up to `-->`. What stands in a block `console terminal` runs at a terminal.
+ * calls as `{ tool: input }`), `<!-- file: path` writes the lines that follow up to `-->`, `<!-- platform: darwin -->` tells the programs of the next block that they run there. What stands in a block `console terminal` runs at a terminal.
  */
 export function storyOf(file: string): Story {
   const { text, sections } = readPage(file)
   const story: Story = { steps: [], script: [], faults: [] }
   let before: Step['before'] = []
+  let platform: { platform?: string } = {}
   const lineOf = (index: number): number => text.slice(0, index).split('\n').length
-  const comments = [...text.matchAll(/^<!-- (model|file): (.*?)(?: *-->|\n([\s\S]*?)-->)$/gm)].map(({ 1: kind, 2: first, 3: text = '', index }) => ({ kind: kind as 'model' | 'file', path: first!, text, line: lineOf(index) }))
+  const comments = [...text.matchAll(/^<!-- (model|file|platform): (.*?)(?: *-->|\n([\s\S]*?)-->)$/gm)].map(({ 1: kind, 2: first, 3: text = '', index }) => ({ kind: kind as 'model' | 'file' | 'platform', path: first!, text, line: lineOf(index) }))
   for (const part of [...comments, ...sections.flatMap(({ blocks }) => blocks)].sort((a, b) => a.line - b.line)) {
     if (part.kind === 'model') story.script.push(...(JSON.parse(part.path) as unknown[]).map(answerOf))
+    else if (part.kind === 'platform') platform = { platform: part.path }
     else if (part.kind === 'file') before.push({ path: part.path, text: part.text })
     else if (part.kind === 'console') {
       for (const { command, output } of commandsOf(part)) {
         const shown = output.join('\n').trimEnd()
         if (shown !== '' && shown.replace(/[…\s]/g, '') === '') story.faults.push(`line ${part.line}: any output would do for ${command}`)
-        story.steps.push({ before, command, shown, terminal: text.split('\n')[part.line - 1]!.endsWith(' terminal') })
+        story.steps.push({ before, command, shown, terminal: text.split('\n')[part.line - 1]!.endsWith(' terminal'), ...platform })
         before = []
       }
+      platform = {}
     } else if (part.kind !== 'not-executed') story.faults.push(`line ${part.line}: nothing runs this block`)
   }
   story.faults.push(...before.map(({ path }) => `${path} is written, and no command follows`))
@@ -109,13 +114,13 @@ export async function startReader({ script }: Story): Promise<Reader> {
   return {
     place,
     peer,
-    async follow({ before, command, shown, terminal }) {
+    async follow({ before, command, shown, terminal, platform }) {
       for (const { path: name, text } of before) {
         const file = name.startsWith('~/') ? join(place.home, name.slice(2)) : join(place.root, name)
         mkdirSync(dirname(file), { recursive: true })
         writeFileSync(file, text.replaceAll(shownUrl, peer.url).replaceAll(shownRoot, place.root))
       }
-      const printed = terminal ? await typed(command, shown, { ...place, env }) : await piped(command, place.root, env)
+      const printed = terminal ? await typed(command, shown, { ...place, env }) : await piped(command, place.root, { ...env, ...(platform !== undefined && as(platform)) })
       return printed.replaceAll(peer.url, shownUrl).replaceAll(place.root, shownRoot).replaceAll(place.home, shownHome).replace(/[^\S\n]+$/gm, '').trimEnd()
     },
     async [Symbol.asyncDispose]() {

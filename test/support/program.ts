@@ -6,6 +6,9 @@ import type { TempWorkspace } from 'vtcode/test'
 /** The built program, as users start it. */
 export const bin = join(dirname(createRequire(import.meta.url).resolve('vtcode/package.json')), 'dist/core/bin.js')
 
+/** What tells our programs that they run on another system: they take the ways that they take there. */
+export const as = (platform: string): Record<string, string> => ({ NODE_OPTIONS: `--import=data:text/javascript,Object.defineProperty(process,'platform',{value:'${platform}'})` })
+
 export interface Ran {
   code: number | null
   stdout: string

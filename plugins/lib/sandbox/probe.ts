@@ -28,6 +28,7 @@ export async function sandbox(): Promise<Sandbox> {
 }
 
 function programs(): Sandbox {
+  if (process.platform !== 'linux') return { missing: 'the sandbox needs Linux' }
   const folders = searchPath(process.env.PATH, process.cwd())
   const [env, bwrap, prlimit] = ['env', 'bwrap', 'prlimit'].map((name) => findProgram(name, folders))
   if (!bwrap) return { missing: 'bubblewrap (bwrap) is not installed' }

@@ -55,7 +55,7 @@ export function openFolder(skill: Skill, { workspace }: Pick<Context, 'workspace
   const outside = (resource: string) => problem('VT_PATH_OUTSIDE', { path: resource }, { hint: `Name a file of the skill ${skill.name}, relative to its folder.` })
   const at = (resource: string): string => {
     const way = relative(skill.folder, join(isAbsolute(resource) ? '' : skill.folder, resource))
-    if (way === '..' || way.startsWith(`..${process.platform === 'win32' ? '\\' : '/'}`) || isAbsolute(way)) throw outside(resource)
+    if (way === '..' || way.startsWith('../') || isAbsolute(way)) throw outside(resource)
     return join(base, way || '.')
   }
   return {

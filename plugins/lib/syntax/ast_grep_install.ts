@@ -11,7 +11,7 @@ import { tarEntries, type TarEntry } from '../files/index.js'
 import type { WebSettings } from '../net/index.js'
 import { pinned } from './ast_grep_pins.js'
 
-export const astGrepProgram = process.platform === 'win32' ? 'ast-grep.exe' : 'ast-grep'
+export const astGrepProgram = 'ast-grep'
 
 /** Programs that vtcode looks after itself. */
 export const managedFolder = (): string => join(homeOf({ env: process.env }), 'bin')

@@ -6,12 +6,10 @@ import { execSettings, markName } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
 
 const locales = ['ALL', 'CTYPE', 'COLLATE', 'MESSAGES', 'MONETARY', 'NUMERIC', 'TIME', 'ADDRESS', 'IDENTIFICATION', 'MEASUREMENT']
-const windows = ['SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'USERPROFILE', 'APPDATA']
 /** What a command may know of our environment: this list and nothing else, however harmless a name looks. */
 const inherited = [
   ...['HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'COLORTERM', 'CI', 'EDITOR'],
   ...locales.map((name) => `LC_${name}`),
-  ...(process.platform === 'win32' ? windows : []),
 ]
 /** Variables that change what runs; settings may set them, a call may not. */
 const loaders = /^(LD_.*|DYLD_.*|NODE_OPTIONS|BASH_ENV|ENV|IFS|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GIT_.*|PATH|VTCODE.*)$/i

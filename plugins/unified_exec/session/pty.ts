@@ -23,7 +23,6 @@ let loaded: Native | undefined
 
 /** Loads the native half; throws where there is none for this machine. */
 function native(): Native {
-  if (process.platform === 'win32') throw new Error('terminals are not served on Windows')
   const { requireBinary } = createRequire(import.meta.url)('node-pty/requireBinary.js') as { requireBinary(name: string): Native }
   return (loaded ??= requireBinary('pty.node'))
 }
