@@ -5,10 +5,14 @@ import { brotliCompressSync, constants } from 'node:zlib'
 
 export const folder = 'plugins/unified_search/outline_tree_sitter'
 const packages = {
-  '@vscode/tree-sitter-wasm': { at: 'wasm', languages: ['bash', 'css'] },
-  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'yaml'] },
+  '@vscode/tree-sitter-wasm': { at: 'wasm', languages: ['bash', 'csharp', 'cpp', 'css', 'go', 'java', 'javascript', 'php', 'python', 'ruby', 'rust', 'tsx', 'typescript'] },
+  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['c', 'dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'yaml'] },
   '@tree-sitter-grammars/tree-sitter-toml': { at: '.', languages: ['toml'] },
 }
+
+/** Where a package spells a language in its own way, and where two grammars share a query. */
+const files = { csharp: 'c-sharp' }
+const queries = { tsx: 'typescript' }
 
 /** Fills the folder in `dist`; fails when a query has no grammar. */
 export function copyGrammars(dist) {
@@ -18,8 +22,8 @@ export function copyGrammars(dist) {
   for (const [name, { at, languages }] of Object.entries(packages)) {
     const from = join('node_modules', name)
     for (const language of languages) {
-      cpSync(join(folder, `${language}.scm`), join(target, `${language}.scm`))
-      writeFileSync(join(target, `${language}.wasm.br`), compressed(readFileSync(join(from, at, `tree-sitter-${language}.wasm`))))
+      cpSync(join(folder, `${queries[language] ?? language}.scm`), join(target, `${language}.scm`))
+      writeFileSync(join(target, `${language}.wasm.br`), compressed(readFileSync(join(from, at, `tree-sitter-${files[language] ?? language}.wasm`))))
     }
     const { version, license } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
     const text = readdirSync(from).find((file) => /^(un)?licen[cs]e/i.test(file))

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+
 /** Settles as `work` does, but rejects with `late()` after `ms` milliseconds. A later outcome of `work` is dropped. */
 export function withTimeout<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -57,7 +59,11 @@ export class LazyAbort {
   private controller: AbortController | undefined
 
   get signal(): AbortSignal {
-    this.controller ??= new AbortController()
+    if (!this.controller) {
+      this.controller = new AbortController()
+      // A call may wait for many things at once, such as a program for each language.
+      setMaxListeners(0, this.controller.signal)
+    }
     if (this.aborted) this.controller.abort()
     return this.controller.signal
   }

@@ -3,12 +3,9 @@ import { inPathOrder, notice, slotRefusal, some } from '../lib/base/index.js'
 import { lines } from '../lib/process/index.js'
 import { largestParsed, look, openOr, parserMemory, tooHardToParse } from '../lib/search/index.js'
 import {
-  outlineAnswer, astGrep, astGrepPath, cached, ensureAstGrep, filterOf, InstallProblem, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, versionOf,
+  outlineAnswer, outlinedByAstGrep, astGrep, astGrepPath, cached, ensureAstGrep, filterOf, InstallProblem, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, versionOf,
   wantedLanguage, type OutlineItem, type Language, type Outlined, type OutlineInput, type Range, type OutlineSubject,
 } from '../lib/syntax/index.js'
-
-/** Languages whose symbols ast-grep knows by itself. */
-const served = new Set(['typescript', 'tsx', 'javascript', 'python', 'rust', 'go', 'java', 'c', 'cpp', 'csharp', 'ruby', 'php', 'kotlin', 'swift', 'markdown'])
 
 /**
  * The symbols of files by ast-grep. Languages it has no rules for are asked of this slot once more, with `lang`: there this
@@ -17,16 +14,16 @@ const served = new Set(['typescript', 'tsx', 'javascript', 'python', 'rust', 'go
 const outline: Handler<OutlineInput> = async (call, context) => {
   const { input } = call
   const wanted = wantedLanguage(input)
-  if (wanted && !served.has(wanted.id)) return undefined
+  if (wanted && !outlinedByAstGrep.has(wanted.id)) return undefined
   const found = await outlineSubjects(context, input)
   if (!(await isThere(context, found.files))) return undefined
   // Wrong words are refused before anything is drawn.
   await filterOf(input, found.single)
   const chosen = found.files.slice(0, input.max_results)
-  const own = chosen.filter(({ language }) => served.has(language.id))
+  const own = chosen.filter(({ language }) => outlinedByAstGrep.has(language.id))
   const [drawn, others] = await Promise.all([
     draw(context, own, found.single),
-    elsewhere(context, input, chosen.filter(({ language }) => !served.has(language.id)), found.single),
+    elsewhere(context, input, chosen.filter(({ language }) => !outlinedByAstGrep.has(language.id)), found.single),
   ])
   if (!drawn) return undefined
   const unknown = found.single && found.files.length === 0 ? [`${input.path} (unknown)`] : []
@@ -41,7 +38,7 @@ export default outline
 /** Whether ast-grep is there, or can be brought for files that it serves. */
 async function isThere(context: Context, files: OutlineSubject[]): Promise<boolean> {
   if (astGrepPath(context.workspace.root)) return true
-  if (!files.some(({ language }) => served.has(language.id))) return false
+  if (!files.some(({ language }) => outlinedByAstGrep.has(language.id))) return false
   return ensureAstGrep(context).then(() => true, (error: unknown) => {
     if (error instanceof InstallProblem) return false
     throw error
@@ -119,8 +116,8 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
   const answers = await Promise.all(
     [...byLanguage].map(async ([language, group]) => {
       const stream = lines((line) => {
-        const { path, items } = JSON.parse(line.toString()) as { path: string; items: NativeItem[] }
-        made.set(path, items.map(itemOf))
+        const said = recordIn(line)
+        if (said) made.set(said.path, said.items.map(itemOf))
       }, 268_435_456)
       const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
       const limited = group.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
@@ -133,7 +130,19 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
       return answered
     }),
   )
-  return answers.includes(undefined) ? undefined : made
+  // A program that ends otherwise, or has no word for any file, outlined nothing: whoever is next in line answers. Of empty files it says nothing.
+  const ended = answers.every((answered) => answered?.exit_code === 0)
+  return ended && (made.size > 0 || files.every(({ handle }) => handle.stat.bytes === 0) || failed.length > 0) ? made : undefined
+}
+
+/** A line of the program as a record; nothing where it is none. */
+function recordIn(line: Buffer): { path: string; items: NativeItem[] } | undefined {
+  try {
+    const said = JSON.parse(line.toString()) as { path?: unknown; items?: unknown }
+    return typeof said.path === 'string' && Array.isArray(said.items) ? (said as { path: string; items: NativeItem[] }) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 interface Elsewhere {
@@ -146,12 +155,11 @@ interface Elsewhere {
 /** The outlines of other languages, each asked of this slot by name. Throws what is wrong with a file that was named. */
 async function elsewhere(context: Context, input: OutlineInput, files: OutlineSubject[], single: boolean): Promise<Elsewhere> {
   const found: Elsewhere = { files: [], missing: [], notices: [] }
-  const items = input.items === 'auto' ? (single ? 'structure' : 'exports') : input.items
   const wanted = new Set(files.map(({ path }) => path))
   for (const id of new Set(files.map(({ language }) => language.id))) {
     const { title } = files.find(({ language }) => language.id === id)!.language
     const result = await context.call('unified_search', {
-      action: 'outline', path: input.path, lang: id, items, view: 'full', follow: input.follow, max_results: input.max_results, response_format: 'detailed',
+      action: 'outline', path: input.path, lang: id, items: input.items, view: 'full', follow: input.follow, max_results: input.max_results, response_format: 'detailed',
     })
     if (result.ok) {
       found.files.push(...((result.output as JsonObject)['files'] as Outlined[]).filter(({ path }) => wanted.has(path)))

@@ -2,13 +2,15 @@ import { programFile, type Context, type Handle, type Handler } from '../../core
 import { notice, slotRefusal, some, thread, ThreadProblem } from '../lib/base/index.js'
 import { openOr, tooHardToParse } from '../lib/search/index.js'
 import {
-  outlineAnswer, cached, filterOf, languageNamed, languages, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, wantedLanguage, type OutlineItem, type Outlined,
+  outlineAnswer, outlinedByAstGrep, cached, filterOf, languageNamed, languages, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, wantedLanguage, type OutlineItem, type Outlined,
   type OutlineInput,
 } from '../lib/syntax/index.js'
 import type { ParsedOutline, OutlineJob } from './outline_tree_sitter/worker.js'
 
 /** Languages that there is a grammar and a query for, both in the folder beside this file. */
-const served = new Set(['bash', 'css', 'dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'toml', 'yaml'])
+const served = new Set(
+  'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala toml tsx typescript yaml'.split(' '),
+)
 
 /** The symbols of languages that ast-grep has no rules for, by tree-sitter grammars and queries of our own. */
 const outline: Handler<OutlineInput> = async (call, context) => {
@@ -44,7 +46,9 @@ const outline: Handler<OutlineInput> = async (call, context) => {
     }
   }
   const unsupported = others.size > 0 ? [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some([...others])}; no engine here reads them.`)] : []
-  const notices = [...unsupported, ...leftOut(large, unread)]
+  const instead = new Set(own.flatMap(({ language }) => (outlinedByAstGrep.has(language.id) ? [language.title] : [])))
+  const fallback = instead.size > 0 ? [notice('VT_SEARCH_FALLBACK', `ast-grep is not available or failed; tree-sitter outlined ${some([...instead])}.`)] : []
+  const notices = [...fallback, ...unsupported, ...leftOut(large, unread)]
   const beyond = own.slice(input.max_results).map(({ path }) => path)
   return outlineAnswer({ files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing }, call)
 }

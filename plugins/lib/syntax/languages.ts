@@ -51,6 +51,9 @@ export const languages: readonly Language[] = [
 /** Those that patterns are written in. */
 export const patternLanguages = languages.filter(({ outlined }) => !outlined)
 
+/** Languages whose symbols ast-grep knows by itself. */
+export const outlinedByAstGrep: ReadonlySet<string> = new Set('typescript tsx javascript python rust go java c cpp csharp ruby php kotlin swift markdown'.split(' '))
+
 const byName = new Map(languages.flatMap((language) => [language.id, ...language.aliases].map((name) => [name, language] as const)))
 const byExtension = new Map(languages.flatMap((language) => language.extensions.map((extension) => [extension, language] as const)))
 

@@ -144,18 +144,22 @@ export function leftOut(large: string[], unread: string[]): Notice[] {
 }
 
 /** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
-export async function filterOf(input: OutlineInput, single: boolean): Promise<(items: OutlineItem[]) => OutlineItem[]> {
+export async function filterOf(input: OutlineInput, single: boolean): Promise<(file: Pick<Outlined, 'lang' | 'items'>) => OutlineItem[]> {
   const types = new Set([input.type ?? []].flat().flatMap((type) => type.split(',').map((part) => part.replace(/[\s"'[\]]/g, '')).filter(Boolean)))
   const strange = [...types].find((type) => !symbolTypes.includes(type))
   if (strange !== undefined) throw problem('VT_INPUT_INVALID', { problem: `'type' has '${strange.slice(0, 40)}'; allowed: ${symbolTypes.join(' ')}.` })
   const matches = input.match === undefined ? undefined : await regex(input.match)
-  const role = input.items === 'auto' ? (single ? 'structure' : 'exports') : input.items
-  const keeps = (item: OutlineItem): boolean =>
+  const keeps = (item: OutlineItem, role: string): boolean =>
     (role === 'all' || (role === 'imports' ? item.isImport : role === 'exports' ? item.isExported : !item.isImport)) &&
     (types.size === 0 || types.has(item.kind)) &&
     (!matches || matches(item.name) || matches(item.signature))
   const narrowed = (item: OutlineItem): OutlineItem => (input.pub_members ? { ...item, members: item.members.filter((member) => member.isPublic) } : item)
-  return (items) => items.filter(keeps).map(narrowed)
+  return ({ lang, items }) => {
+    // A CommonJS module has no syntax that exports; it shows what it holds.
+    const common = lang === 'JavaScript' && !items.some(({ isExported, isImport }) => isExported || isImport)
+    const role = input.items !== 'auto' ? input.items : single || common ? 'structure' : 'exports'
+    return items.filter((item) => keeps(item, role)).map(narrowed)
+  }
 }
 
 /** A regular expression that answers in linear time, whatever it is. */
@@ -187,7 +191,7 @@ export async function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<
   const files: { shaped: unknown; text: string; symbols: number }[] = []
   let [items, bytes, cutAt] = [0, 0, drawn.files.length]
   for (const [index, file] of drawn.files.entries()) {
-    const kept = filter(file.items)
+    const kept = filter(file)
     const shownItems = { ...file, items: kept.slice(0, most.items - items) }
     const groups = groupsOf(shownItems.items)
     const shaped = shape(shownItems, groups, input.view)

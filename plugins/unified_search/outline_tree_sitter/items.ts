@@ -1,8 +1,11 @@
 import type { Node, QueryMatch } from 'web-tree-sitter'
 import { positionsIn, type OutlineItem, type Member } from '../../lib/syntax/index.js'
 
-/** Items in source order, each with the members inside it. Of two patterns that match one node the first counts. */
-export function itemsOf(matches: QueryMatch[], text: string): OutlineItem[] {
+/**
+ * Items in source order, each with the members inside it. Of two patterns that match one node the first counts. `telling`: the query says by
+ * `@exported` what is exported; without it all is.
+ */
+export function itemsOf(matches: QueryMatch[], text: string, telling = false): OutlineItem[] {
   const at = positionsIn(text)
   const place = ({ row, column }: Node['startPosition']) => ({ line: row, column: at.column(row, column) })
   const items: OutlineItem[] = []
@@ -12,16 +15,19 @@ export function itemsOf(matches: QueryMatch[], text: string): OutlineItem[] {
     const found = captures.find(({ name }) => name.includes('.'))
     if (!found || seen.has(found.node.id)) continue
     seen.add(found.node.id)
-    const [role, kind] = found.name.split('.') as ['item' | 'member', string]
+    const [role, kind] = found.name.split('.') as ['item' | 'member' | 'import', string]
     const { node } = found
     const signature = firstLine(node)
-    const name = nameOf(captures.find((capture) => capture.name === 'name')?.node, signature)
-    const common = { role, kind, name, signature, line_number: node.startPosition.row + 1 }
+    const named = captures.find((capture) => capture.name === 'name')?.node
+    // A module is written as its source writes it, quotes and all.
+    const name = kind === 'module' && named ? named.text : nameOf(named, signature)
+    const common = { role: role === 'import' ? 'item' : role, kind, name, signature, line_number: node.startPosition.row + 1 }
     const start = at.byte(node.startIndex)
     if (role === 'member') members.push({ start, member: { ...common, isPublic: !captures.some((capture) => capture.name === 'private') } })
     else {
+      const isExported = role === 'item' && (!telling || captures.some((capture) => capture.name === 'exported'))
       const range = { byteOffset: { start, end: at.byte(node.endIndex) }, start: place(node.startPosition), end: place(node.endPosition) }
-      items.push({ ...common, astKind: node.type, isImport: false, isExported: true, end_line: range.end.line + 1, range, members: [] })
+      items.push({ ...common, astKind: node.type, isImport: role === 'import', isExported, end_line: range.end.line + 1, range, members: [] })
     }
   }
   items.sort((a, b) => a.range.byteOffset.start - b.range.byteOffset.start)

@@ -46,7 +46,7 @@ function parse(text: string, { language, query }: Grammar): OutlineItem[] {
     const tree = parser.parse(text)
     if (!tree) return []
     try {
-      return itemsOf(query.matches(tree.rootNode), text)
+      return itemsOf(query.matches(tree.rootNode), text, query.captureNames.includes('exported'))
     } finally {
       tree.delete()
     }

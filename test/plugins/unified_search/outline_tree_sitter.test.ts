@@ -68,7 +68,7 @@ describe('languages without rules in ast-grep', () => {
   it('that nobody serves are named in a notice', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await outline(ws, { path: 'notes.sol' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
-    expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
+    expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_SEARCH_FALLBACK', 'VT_OUTLINE_UNSUPPORTED'] })
   })
   it('that are none are refused with those that are', async () => {
     await using ws = await bootKernel()
@@ -128,8 +128,8 @@ describe('languages without rules in ast-grep', () => {
   })
   it('are all that is left when ast-grep is missing', async () => {
     process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
-    await using ws = await bootKernel({ files: project })
-    expect(await outline(ws, {})).toMatchObject({ backend: 'tree-sitter', notices: ['VT_OUTLINE_UNSUPPORTED'] })
-    expect(await ws.call('unified_search', { action: 'outline', path: 'src/app.ts' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING' } })
+    await using ws = await bootKernel({ files: { ...project, 'k.kt': 'fun f() {}\n' } })
+    expect(await outline(ws, {})).toMatchObject({ backend: 'tree-sitter', notices: ['VT_SEARCH_FALLBACK', 'VT_OUTLINE_UNSUPPORTED'] })
+    expect(await ws.call('unified_search', { action: 'outline', path: 'k.kt' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING' } })
   })
 })

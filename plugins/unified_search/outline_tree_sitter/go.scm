@@ -1,0 +1,11 @@
+(import_spec path: (_) @name) @import.module
+(source_file (const_declaration (const_spec . name: (_) @name) @item.constant))
+(source_file (var_declaration (var_spec . name: (_) @name) @item.variable))
+(source_file (var_declaration (var_spec_list (var_spec . name: (_) @name) @item.variable)))
+(source_file (type_declaration (type_spec name: (_) @name type: (struct_type)) @item.struct))
+(source_file (type_declaration (type_spec name: (_) @name type: (interface_type)) @item.interface))
+(source_file (type_declaration (type_spec name: (_) @name) @item.typeParameter))
+(source_file (function_declaration name: (_) @name) @item.function)
+(source_file (method_declaration name: (_) @name) @item.method)
+(field_declaration_list (field_declaration . name: (_) @name) @member.field)
+(interface_type (method_elem name: (_) @name) @member.method)
