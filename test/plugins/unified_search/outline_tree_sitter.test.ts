@@ -68,7 +68,7 @@ describe('languages without rules in ast-grep', () => {
   it('that nobody serves are named in a notice', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await outline(ws, { path: 'notes.sol' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
-    expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_SEARCH_FALLBACK', 'VT_OUTLINE_UNSUPPORTED'] })
+    expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
   })
   it('that are none are refused with those that are', async () => {
     await using ws = await bootKernel()
