@@ -40,6 +40,7 @@ export function addModule(set: FileSet, entry: string, { packages = true }: { pa
 class Closure {
   readonly packages = new Set<string>()
   readonly #seen = new Set<string>()
+  readonly #scopes = new Map<string, Scope | undefined>()
   #names = 0
   constructor(
     private readonly set: FileSet,
@@ -120,12 +121,15 @@ class Closure {
 
   /** The nearest `package.json` says whether `.js` is a module, and what `#` names mean. */
   #scopeOf(file: string): Scope | undefined {
-    for (let folder = dirname(file); inside(this.set.root, folder); folder = dirname(folder)) {
-      const found = this.set.kindOf(join(folder, 'package.json')) === 'file' ? this.set.file(join(folder, 'package.json')) : undefined
-      if (found !== undefined) return { folder, document: documentAt(found) ?? {} }
-      if (folder === this.set.root) return undefined
-    }
-    return undefined
+    const folder = dirname(file)
+    if (!inside(this.set.root, folder)) return undefined
+    if (!this.#scopes.has(folder)) this.#scopes.set(folder, this.#scopeIn(folder))
+    return this.#scopes.get(folder)
+  }
+  #scopeIn(folder: string): Scope | undefined {
+    const found = this.set.kindOf(join(folder, 'package.json')) === 'file' ? this.set.file(join(folder, 'package.json')) : undefined
+    if (found !== undefined) return { folder, document: documentAt(found) ?? {} }
+    return folder === this.set.root ? undefined : this.#scopeOf(folder)
   }
 }
 

@@ -13,6 +13,7 @@ export class FileSet {
   readonly #absent = new Set<string>()
   readonly #shown = new Set<string>()
   readonly #listings = new Map<string, ReadonlySet<string>>()
+  readonly #stats = new Map<string, Stats | undefined>()
   constructor(readonly root: string) {}
 
   /** What is hashed and copied: files and links, relative to the root. */
@@ -91,7 +92,7 @@ export class FileSet {
     let at = this.root
     for (let links = 0; rest.length > 0; ) {
       const next = join(at, rest.shift()!)
-      const stat = statOf(next)
+      const stat = this.#statOf(next)
       if (!stat) return undefined
       if (stat.isSymbolicLink()) {
         if (++links > MAX_LINKS) throw refuse(`${path} is a loop of links.`, path)
@@ -105,6 +106,11 @@ export class FileSet {
       else return undefined
     }
     return { path: at, kind: 'folder' }
+  }
+  /** Looked at once: what is read later is hashed then. */
+  #statOf(path: string): Stats | undefined {
+    if (!this.#stats.has(path)) this.#stats.set(path, statOf(path))
+    return this.#stats.get(path)
   }
   #below(path: string, from = path): string[] {
     if (!inside(this.root, path)) throw refuse(`${from} leads out of ${this.root}; code that is agreed to lies below it.`, from)
