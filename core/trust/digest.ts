@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
+import { lstatSync, realpathSync, type BigIntStats } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { byBytes, isObject, moduleOf, problem, sha256, type Contribution } from '../base/index.js'
 import { dataKeys } from '../schema/index.js'
 import { addModule } from './closure.js'
@@ -13,6 +13,8 @@ export interface AgreedFiles {
   tree: Tree
   /** The files and links that belong to it, where it is not the folder whole. */
   only?: readonly string[]
+  /** Names that would belong to it if something lay there. */
+  absent?: readonly string[]
 }
 
 /** One item of a workspace that may run code or change what runs; `digest` changes with every byte of it. */
@@ -113,11 +115,22 @@ export const digestOf = (items: readonly TrustItem[]): string =>
   sha256(items.map(({ id, digest }) => `${id}\0${digest}\n`).sort(byBytes).join(''))
 
 function item(id: string, title: string, set: FileSet, data = '', uncovered: string[] = []): TrustItem {
-  const agreed = { root: set.root, tree: readTree(set.root, { only: set.paths }), only: set.paths }
+  const agreed = { root: set.root, tree: readTree(set.root, { only: set.paths }), only: set.paths, absent: set.absent }
   // An absent name counts too: when a file appears there, it would be loaded.
   const digest = sha256([data, agreed.tree.digest, ...set.absent.sort(byBytes)].join('\0'))
   return { id, title, files: set.shown.sort(byBytes), digest, agreed, ...notes(uncovered) }
 }
+
+/**
+ * How the files of an item stand, by a look at their names: as long as this stays the same, so does the item. What is loaded are the bytes
+ * that were agreed to in any case; this decides whether somebody is asked anew. Of a folder that counts whole nothing is said.
+ */
+export function standingOf({ agreed }: TrustItem): string | undefined {
+  if (!agreed?.only) return undefined
+  const { root, only, absent = [] } = agreed
+  return [...only, ...absent].map((path) => stampOf(lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false }))).join()
+}
+const stampOf = (stat: BigIntStats | undefined): string => (stat ? `${stat.dev}.${stat.ino}.${stat.size}.${stat.mtimeNs}.${stat.ctimeNs}` : '-')
 
 const notes = (uncovered: string[]): Pick<TrustItem, 'uncovered'> => (uncovered.length > 0 ? { uncovered: [...new Set(uncovered)] } : {})
 

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, fsyncSync, lstatSync, mkdirSync, openS
 import { dirname, join, resolve } from 'node:path'
 import { inside, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
-import { digestOf, itemFor, type TrustItem } from './digest.js'
+import { digestOf, itemFor, standingOf, type TrustItem } from './digest.js'
 import { identityOf, treesOnce } from './tree.js'
 
 /** What the user agreed to in one workspace. */
@@ -48,6 +48,7 @@ export function openTrust(options: TrustOptions): Trust {
   const { workspace, env } = options
   const here = identityOf(workspace)
   const grantsIn = ({ workspaces }: Store): Grants => (Object.hasOwn(workspaces, here) ? workspaces[here]! : {})
+  const known = new WeakMap<Contribution, { item: TrustItem; standing: string }>()
   let accepted: readonly TrustItem[] = []
   let fault: VtError | undefined
   let grants: Grants = {}
@@ -75,7 +76,10 @@ export function openTrust(options: TrustOptions): Trust {
       const tree = treesOnce()
       return new Map(contributions.flatMap((contribution) => {
         try {
-          const item = itemFor(contribution, workspace, tree)
+          const before = known.get(contribution)
+          const item = before && before.standing === standingOf(before.item) ? before.item : itemFor(contribution, workspace, tree)
+          const standing = standingOf(item)
+          if (standing !== undefined) known.set(contribution, { item, standing })
           return isTrusted(item) ? [[contribution, item]] : []
         } catch {
           return []

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import { bin, surroundings } from '../../support/program.js'
@@ -49,6 +51,35 @@ describe('a patch of 120 files that is cancelled', () => {
     expect(readdirSync(join(made.root, '.vtcode/history/main'))).toHaveLength(result.ok ? 1 : 0)
     expect(readdirSync(join(made.root, '.vtcode/journal')).filter((name) => name !== '.gitignore')).toEqual([])
   }, 60_000)
+
+  it('over MCP changes all or nothing, and nothing after the next call was answered', async () => {
+    const outcomes = new Set<string>()
+    for (const ms of [0, 5, 20, 60, 150, 400]) {
+      await using made = await tempWorkspace(files)
+      const client = new Client({ name: 'cancels', version: '1' })
+      await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--workspace', made.root, '--mode', 'auto', 'mcp'], env: surroundings(made) as Record<string, string>, stderr: 'ignore' }))
+      try {
+        const copy = (destination: string) => client.callTool({ name: 'unified_file', arguments: { action: 'copy', path: 'f7.txt', destination } })
+        expect((await copy('before')).isError).not.toBe(true)
+        const cancel = new AbortController()
+        const pending = client.callTool({ name: 'apply_patch', arguments: { input: patch } }, { signal: cancel.signal }).then(({ isError }) => (isError ? 'refused' : 'done'), () => 'cancelled')
+        setTimeout(() => cancel.abort(), ms)
+        const outcome = await pending
+        expect((await copy('copied')).isError).not.toBe(true)
+        const then = states(made.root)
+        expect([outcome, then.length]).toEqual([outcome, 1])
+        if (outcome !== 'cancelled') expect(then).toEqual([outcome === 'done' ? 'new\n' : 'old\n'])
+        // Another program finds nothing that it would have to complete.
+        const undone = await new Promise<number | null>((resolve) => spawn(process.execPath, [bin, '--workspace', made.root, 'undo', '--list'], { env: surroundings(made), stdio: 'ignore' }).once('close', resolve))
+        expect(undone).toBe(0)
+        expect(states(made.root)).toEqual(then)
+        outcomes.add(`${outcome} ${then[0]!.trim()}`)
+      } finally {
+        await client.close()
+      }
+    }
+    expect(outcomes.has('cancelled old')).toBe(true)
+  }, 120_000)
 })
 
 describe('a command that is cancelled after it began', () => {

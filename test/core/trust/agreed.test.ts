@@ -70,12 +70,30 @@ const ways: [name: string, main: string, evil: string, more?: Record<string, str
   ['require in a file of the old form', "import m from './old.cjs'\nconst { said } = m\n", 'tools/m.js', { 'tools/old.cjs': "module.exports = require /**/ ('./m' + '.js')\n" }],
   ['JSON', "import said from './m.json' with { type: 'json' }\n", 'tools/m.json'],
   ['a name in other letters', "import said from './M.js'\n", 'tools/M.js'],
+  ['the escape %65 of an address', "import said from './%65.js'\n", 'tools/e.js'],
+  ['an escape of the ending', "import said from './m%2Ejs?x=1#y'\n", 'tools/m.js'],
+  ['an escape of an address within one of the language', "import said from './\\x256d.js'\n", 'tools/m.js'],
+  ['a long escape of the language', "import said from './\\u{06d}.js'\n", 'tools/m.js'],
+  ['an escaped slash', "import said from '.\\/m.js'\n", 'tools/m.js'],
+  ['a name that goes on in the next line', "import said from './\\\nm.js'\n", 'tools/m.js'],
+  ['a way over another folder', "import said from './x/../m.js'\n", 'tools/m.js'],
+  ['backslashes for slashes', "import said from './x\\\\..\\\\m.js'\n", 'tools/m.js'],
+  ['an export of all, of a file that exports all', "import * as all from './n.js'\nconst { said } = all\n", 'tools/m.js', { 'tools/n.js': "export*from'./m.js'" }],
+  ['a name beside the default', "import type, { said as from } from './m.js'\nconst said = from\nvoid type\n", 'tools/m.js'],
+  ['import() with a comment', "const { said } = await import/**/(/* './n.js' */ './m.js')\n", 'tools/m.js'],
+  ['a name after a regular expression with a quote', "const quote = /['\"`]/\nconst { said } = await import('./m.js')\n", 'tools/m.js'],
+  ['a tag of a template', "const { said } = await import(String.raw`./m.js`)\n", 'tools/m.js'],
+  ['an address made of two', "const { said } = await import(new URL('m.js', import.meta.url).href)\n", 'tools/m.js'],
+  ['import.meta.resolve', "const { said } = await import(import.meta.resolve('./m.js'))\n", 'tools/m.js'],
+  ['the built-in module asked of the process', "const { said } = process.getBuiltinModule('module').createRequire(process.env.VTCODE_WORKSPACE + '/x.js')('./tools/' + 'm.cjs')\n", 'tools/m.cjs'],
+  ['require with an escape', "import m from './old.cjs'\nconst { said } = m\n", 'tools/m.cjs', { 'tools/old.cjs': "module.exports = require('./\\x6d.cjs')\n" }],
+  ['a link of the repository', "import said from './link.js'\n", 'tools/m.js'],
 ]
 
 /** These name a file outside of what is agreed to, or by a text that nobody can know: they find nothing. */
 const unfound = new Set([
   'import() of a sum', 'import() of an absolute path', 'createRequire elsewhere', 'hooks of its own', 'data that imports',
-  'a path of our own package in the repository', 'require in a file of the old form',
+  'a path of our own package in the repository', 'require in a file of the old form', 'the built-in module asked of the process',
 ])
 const inside = { 'in a process of its own': {}, 'in this program': { plugins: { isolate: 'inline' } } }
 
@@ -85,6 +103,7 @@ describe.each(Object.entries(inside))('code of a workspace %s', (where, config) 
     const body = (text: string): string => (evil.endsWith('.json') ? JSON.stringify(text) : evil.endsWith('.cjs') ? `exports.said = ${JSON.stringify(text)}\n` : `${mark(text)}${tells(text)}`)
     vi.stubEnv('VTCODE_WORKSPACE', space.root)
     files({ ...loose, ...more, 'tools/main.js': main + answers, [evil]: body('agreed') })
+    if (name === 'a link of the repository') symlinkSync('m.js', join(space.root, 'tools/link.js'))
     const items = await agree()
     const shown = items.some(({ id, agreed }) => id === 'workspace:told' && agreed !== undefined && evil in agreed.tree.files)
     const before = await call(config)
@@ -106,6 +125,24 @@ describe('code of a workspace', () => {
     files({ 'tools/types.ts': 'export type T = unknown\n' })
     expect(await call()).toBe('agreed')
     files({ 'tools/m.ts': tells('changed') })
+    expect(await call()).toMatch(/^VT_PLUGIN_UNTRUSTED/)
+  })
+  it.each([
+    ['an `export type` line without a semicolon', "export type A = 1\nimport said from './m.ts'\n"],
+    ['the same before an export of all', "export type A = 1\nexport * from './m.ts'\nimport { said } from './m.ts'\n"],
+    ['a type and a value in one import', "import { type T, said } from './m.ts'\nconst t: T = said\nvoid t\n"],
+    ['a type that is called from', "import type from from './m.ts'\nimport said from './m.ts'\nconst t: typeof from = said\nvoid t\n"],
+    ['an export of types before one of values', "export type { T } from './m.ts'\nexport { said as other } from './m.ts'\nimport * as all from './m.ts'\nconst { said } = all\n"],
+    ['a name without its ending', "import said from './m'\n"],
+    ['the ending that it would have in JavaScript', "import said from './m.js'\n"],
+    ['import = require', "import m = require('./m.ts')\nconst { said } = m\n"],
+    ['an angle bracket before it', "const n = <string>'x'\nconst { said } = await import('./m.ts')\nvoid n\n"],
+  ])('in TypeScript is covered by whatever names it: %s', async (_, main) => {
+    const module = (said: string): string => `${tells(said)}export type T = unknown\n`
+    files({ ...loose, 'tools/main.ts': main + answers, 'tools/m.ts': module('agreed') })
+    const told = (await agree()).find(({ id }) => id === 'workspace:told')!
+    expect([Object.keys(told.agreed!.tree.files).includes('tools/m.ts'), await call()]).toEqual([true, 'agreed'])
+    files({ 'tools/m.ts': module('changed') })
     expect(await call()).toMatch(/^VT_PLUGIN_UNTRUSTED/)
   })
   it.each([
