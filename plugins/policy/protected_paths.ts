@@ -2,7 +2,7 @@ import type { Call, Context, Policy, Verdict } from '../../core/index.js'
 import { confinement, sandboxSettings } from '../lib/process/index.js'
 import { factsOf, namesOfPlaces, writtenByCommands } from '../lib/rules/index.js'
 import { sandbox } from '../lib/sandbox/index.js'
-import { configuredPlaces, judgePath } from '../lib/steering/index.js'
+import { configuredPlaces, judgePath, onceWritten } from '../lib/steering/index.js'
 
 /** Slots that take a folder with all it holds. */
 const takesFolders = ['unified_file/move', 'unified_file/copy', 'unified_file/delete']
@@ -15,8 +15,9 @@ const protected_paths: Policy = async (call, context) => {
   if (names.length === 0 && written.untold === undefined) return undefined
   const { root } = context.workspace
   const configured = await configuredPlaces(root)
+  const has = onceWritten(names, root)
   const whole = takesFolders.includes(call.slot)
-  const verdicts = names.flatMap((name) => judgePath(name, root, { whole, configured }) ?? [])
+  const verdicts = names.flatMap((name) => judgePath(name, root, { whole, configured, has }) ?? [])
   const worst = verdicts.find(({ verdict }) => verdict === 'deny') ?? verdicts[0]
   if (!worst) return written.untold !== undefined && !(await isConfined(call, context)) ? untold(call, written.untold) : undefined
   const { verdict, path, reason } = worst

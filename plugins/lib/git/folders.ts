@@ -11,10 +11,10 @@ export interface GitFolder {
   common: string
 }
 
-/** Whether git takes a folder for a repository: it holds HEAD, and objects and refs or the name of the folder that does. */
-export function isGitFolder(path: string): boolean {
-  if (!isThere(join(path, 'HEAD'))) return false
-  return (isThere(join(path, 'objects')) && isThere(join(path, 'refs'))) || isThere(join(path, 'commondir'))
+/** Whether git takes a folder for a repository: it holds HEAD, and objects and refs or the name of the folder that does; by what is there, or would be. */
+export function isGitFolder(path: string, has: (path: string) => boolean = isThere): boolean {
+  if (!has(join(path, 'HEAD'))) return false
+  return (has(join(path, 'objects')) && has(join(path, 'refs'))) || has(join(path, 'commondir'))
 }
 
 /** The git folder that `.git` in this folder is or names, whether anything is there or not. */
@@ -40,7 +40,7 @@ export function foldersWithin(start: GitFolder): GitFolder[] {
   for (const { path, common } of found.values()) {
     for (const folder of new Set([path, common])) {
       const inner = [...foldersIn(join(folder, 'worktrees')).map((name) => [join(folder, 'worktrees', name)]), gitFoldersBelow(join(folder, 'modules'), 5)].flat()
-      for (const one of inner.filter(isGitFolder).map(named)) if (!found.has(one.path)) found.set(one.path, one)
+      for (const one of inner.filter((one) => isGitFolder(one)).map((one) => named(one))) if (!found.has(one.path)) found.set(one.path, one)
     }
   }
   return [...found.values()].slice(1)
@@ -49,10 +49,10 @@ export function foldersWithin(start: GitFolder): GitFolder[] {
 const gitFoldersBelow = (folder: string, depth: number): string[] =>
   isGitFolder(folder) ? [folder] : depth === 0 ? [] : foldersIn(folder).flatMap((name) => gitFoldersBelow(join(folder, name), depth - 1))
 
-/** The git folder that a place lies in: the nearest one upwards, down to `root`; none where a working tree comes first. */
-export function gitFolderAbove(path: string, root: string): string | undefined {
+/** The git folder that a place lies in: the nearest one upwards, down to `root`; none where a working tree comes first. `has` as for `isGitFolder`. */
+export function gitFolderAbove(path: string, root: string, has?: (path: string) => boolean): string | undefined {
   for (let at = path; ; at = dirname(at)) {
-    if (isGitFolder(at)) return at
+    if (isGitFolder(at, has)) return at
     if (at.length <= root.length || (at !== path && isThere(join(at, '.git')))) return undefined
   }
 }

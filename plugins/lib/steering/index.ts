@@ -1,6 +1,6 @@
 export { configuredPlaces } from './configured.js'
 export { judgeName, type SteeringVerdict } from './names.js'
 export { protectedNames } from './table.js'
-export { judgePath } from './judge.js'
+export { judgePath, onceWritten } from './judge.js'
 export { keepsToItself, newcomers, type Newcomers } from './newcomers.js'
 export { liesIn, steeringPaths, type SteeringPaths } from './paths.js'

@@ -1,18 +1,31 @@
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { inside } from '../../../core/base/index.js'
-import { gitFolderAbove, gitFolderAt } from '../git/index.js'
+import { gitFolderAbove, gitFolderAt, isThere } from '../git/index.js'
 import { beginsEntry, denied, judgeName, type SteeringVerdict } from './names.js'
 import { absentInGit, changesInGit } from './table.js'
 import { folderNames, steeringBelow } from './tree.js'
 
+interface PathContext {
+  whole?: boolean
+  configured?: readonly string[]
+  has?: (path: string) => boolean
+}
+
+/** Whether a place is there, or will be once all of these are written: so a folder becomes a repository by the last of its parts, or by all of them at once. */
+export function onceWritten(paths: readonly string[], root: string): (path: string) => boolean {
+  const made = new Set<string>()
+  for (const path of paths) for (let at = join(root, path); at.length > root.length && !made.has(at); at = dirname(at)) made.add(at)
+  return (path) => made.has(path) || isThere(path)
+}
+
 /**
  * Whether a place of the workspace steers programs: by its name, also where nothing is there yet, or because it lies in the folder of a
  * repository. With `whole` everything below it counts too, for what is moved, copied or deleted with all it holds. `configured` are the
- * places that git was told of here, as `configuredPlaces` finds them.
+ * places that git was told of here, as `configuredPlaces` finds them; `has` says what will be there, with what is written beside this one.
  */
-export function judgePath(path: string, root: string, { whole = false, configured = [] }: { whole?: boolean; configured?: readonly string[] } = {}): SteeringVerdict | undefined {
+export function judgePath(path: string, root: string, { whole = false, configured = [], has }: PathContext = {}): SteeringVerdict | undefined {
   const real = join(root, path)
-  const own = judgeName(path) ?? judgeGit(path, root)
+  const own = judgeName(path) ?? judgeGit(path, root, has)
   if (own?.verdict === 'deny') return own
   const place = configured.find((one) => inside(one, real) || (whole && inside(real, one)))
   if (own || place !== undefined) return own ?? { verdict: 'ask', path, reason: `'${path}' decides what git runs: the settings of the repository name '${relative(root, place!)}'.` }
@@ -21,9 +34,9 @@ export function judgePath(path: string, root: string, { whole = false, configure
 }
 
 /** By what lies around it: a bare repository, the folder that a `.git` file names, that of a submodule. */
-function judgeGit(path: string, root: string): SteeringVerdict | undefined {
+function judgeGit(path: string, root: string, has?: PathContext['has']): SteeringVerdict | undefined {
   const real = join(root, path)
-  const holder = gitFolderAbove(real, root)
+  const holder = gitFolderAbove(real, root, has)
   // A repository may have its worktrees inside of its own folder: there only what is git's counts.
   if (holder !== undefined && (holder !== root || isOwnOfGit(relative(root, real)))) return denied(path)
   return pointedAt(root).some((folder) => inside(folder, real)) ? denied(path) : undefined

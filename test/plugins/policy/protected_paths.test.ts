@@ -104,6 +104,21 @@ describe('protected paths', () => {
     for (const path of ['main/src/a.ts', 'main/config', 'notes.md']) expect([path, await put(booted, { path })]).toEqual([path, 'run'])
   })
 
+  it('cover a repository that is put together: the last of its parts is denied, and so are all of them at once', async () => {
+    await using booted = await boot('auto')
+    for (const [folder, order] of [['x', ['HEAD', 'config', 'objects/a', 'refs/heads/b']], ['y/deep', ['refs/a', 'objects/info/b', 'hooks/post-checkout', 'HEAD']], ['z', ['config', 'HEAD', 'commondir']]] as const) {
+      for (const name of order.slice(0, -1)) {
+        expect([folder, name, await put(booted, { path: `${folder}/${name}` })]).toEqual([folder, name, 'run'])
+        await booted.write(`${folder}/${name}`, 'x')
+      }
+      expect([folder, await put(booted, { path: `${folder}/${order.at(-1)}` })]).toEqual([folder, 'deny'])
+    }
+    const input = `*** Begin Patch\n${['HEAD', 'config', 'objects/a', 'refs/b'].map((name) => `*** Add File: all/${name}\n+x\n`).join('')}*** End Patch\n`
+    expect(await booted.call('apply_patch', { input })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED' } })
+    await booted.write('parts/refs/a', '')
+    expect(await booted.call('unified_file', { action: 'move', path: 'parts/refs', destination: 'x/refs' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED' } })
+  })
+
   it('are the files of every client that setup knows, where it enters itself', async () => {
     await using booted = await boot('auto')
     await using workspace = await tempWorkspace({})
