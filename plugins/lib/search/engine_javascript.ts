@@ -7,7 +7,8 @@ import type { WantedMatches } from './match_positions.js'
 import { largestSearched } from './ripgrep.js'
 import type { MatchPosition } from './ripgrep_events.js'
 import type { Counted } from './first_matches.js'
-import { PatternProblem, seconds, spansLines, type SearchCounts, type Pattern, type SearchQuery } from './search.js'
+import { seconds, spansLines, type Pattern } from './pattern.js'
+import { PatternProblem, type SearchCounts, type SearchQuery } from './search.js'
 import { isBinaryText, sourceOf, type TextSource } from './text_source.js'
 
 /** Counts the matches of a query. Throws PatternProblem, VT_PATH_*, VT_SEARCH_ENGINE_MISSING. */

@@ -24,7 +24,7 @@ export async function filesBelow(context: Context, directory: Handle, discovery:
 export async function unsortedFilesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
   const since = Date.now()
   const told = await filesByRipgrep(context, directory, discovery)
-  if (told) return { ...told, files: await stillInside(context, directory, told.files, (path) => path, 'names', since) }
+  if (told) return { ...told, files: await stillThere(context, directory, told.files, since) }
   const { entries, incomplete, complaints } = await new Walk(context, directory, discovery).start()
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
@@ -96,19 +96,25 @@ const coarse_ms = 50
 
 /**
  * ripgrep looks names up by their paths: a directory that is swapped for a link meanwhile would lead it out. Who swaps one changes the
- * directory that holds it, which then says so: its time of change cannot be set. Only what lies in or below such a directory is looked
- * at name by name, as it is there now.
+ * directory that holds it, which then says so: its time of change cannot be set. Tells of a path whether it lies below such a directory,
+ * for what was read of contents also in one; nothing where none is.
  */
-export async function stillInside<T>(context: Context, directory: Handle, told: T[], pathOf: (told: T) => string, seen: 'names' | 'contents', since: number): Promise<T[]> {
-  const folders = foldersOf(directory, told.map(pathOf))
+export function doubts(directory: Handle, paths: string[], seen: 'names' | 'contents', since: number): ((path: string) => boolean) | undefined {
+  const folders = foldersOf(directory, paths)
   // Names are those of the folder that was read; a file is opened by its name.
   const moved = movedOf(directory, seen === 'contents' ? folders : new Set([...folders].map(parentOf)), since - coarse_ms)
-  if (moved.size === 0) return told
+  if (moved.size === 0) return undefined
   const doubtful = new Map<string, boolean>([[directory.path, moved.has(directory.path)]])
   for (const folder of [...folders].sort(byDepth).reverse()) doubtful.set(folder, moved.has(folder) || doubtful.get(parentOf(folder))!)
-  const doubts = (one: T): boolean => doubtful.get(parentOf(pathOf(one)))!
-  const found = await look(context, told.filter(doubts).map(pathOf))
-  return told.filter((one) => !doubts(one) || found.get(pathOf(one))?.kind === 'file')
+  return (path) => doubtful.get(parentOf(path))!
+}
+
+/** Of files that ripgrep named, those that are there: what is doubtful is looked at name by name. */
+async function stillThere(context: Context, directory: Handle, files: string[], since: number): Promise<string[]> {
+  const doubtful = doubts(directory, files, 'names', since)
+  if (!doubtful) return files
+  const found = await look(context, files.filter(doubtful))
+  return files.filter((path) => !doubtful(path) || found.get(path)?.kind === 'file')
 }
 
 /** Those of the folders, and the one that holds them all, in which a name was changed. */

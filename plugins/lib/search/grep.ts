@@ -7,7 +7,8 @@ import { existing } from './entries.js'
 import { holdsMatch, type WantedMatches } from './match_positions.js'
 import type { MatchPosition } from './ripgrep_events.js'
 import type { Counted } from './first_matches.js'
-import { patternRefusal, seconds, spansLines, type SearchCounts, type Pattern, type SearchQuery } from './search.js'
+import { seconds, spansLines, type Pattern } from './pattern.js'
+import { patternRefusal, type SearchCounts, type SearchQuery } from './search.js'
 import { chomp, codePointsBetween, isBinaryText, linesAfter, linesBefore, sourceOf, type TextSource } from './text_source.js'
 
 export interface GrepInput {

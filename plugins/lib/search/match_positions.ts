@@ -4,7 +4,7 @@ import { slotRefusal } from '../base/index.js'
 import { lines } from '../process/index.js'
 import { ripgrep } from './ripgrep.js'
 import { events, type MatchPosition } from './ripgrep_events.js'
-import { matching, spansLines, type Pattern } from './search.js'
+import { matching, spansLines, type Pattern } from './pattern.js'
 import type { TextSource } from './text_source.js'
 
 /** A file that was opened, and which of its places are wanted. */

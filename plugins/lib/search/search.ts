@@ -5,18 +5,14 @@ import { byPath, cut, slotRefusal } from '../base/index.js'
 import { watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
 import { existing, tellable } from './entries.js'
-import { stillInside, seenBelow } from './enumerate.js'
+import { seenBelow } from './enumerate.js'
 import { FirstMatches, type Counted } from './first_matches.js'
+import { matching, seconds, spansLines, type Pattern } from './pattern.js'
+import { recounted } from './recount.js'
 import { hangs, largestSearched, refusedGlob, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
 import { events, type ReadPositions } from './ripgrep_events.js'
 import { globFilter } from './walk.js'
 
-export interface Pattern {
-  patterns: string[]
-  literal?: boolean
-  /** Default: sensitive if the pattern has an upper-case letter. */
-  case_sensitive?: boolean
-}
 export interface SearchQuery extends Pattern, WalkOptions {
   /** File or directory. */
   path: string
@@ -43,8 +39,6 @@ export interface SearchCounts {
 
 /** The engine does not take the pattern; the message is its own. */
 export class PatternProblem extends Error {}
-
-export const seconds = 30
 
 /** In a larger file a single line may hold more matches than memory, and the engine notes them all before it tells one. */
 const largestTold = 16_777_216
@@ -84,12 +78,12 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   if (!counted) return undefined
   const { asked, searched } = counted
   const told = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && passes(file))
-  const files = target.kind === 'file' ? told : await stillInside(context, target, told, ({ file }) => file, 'contents', since)
+  const { files, incomplete } = target.kind === 'file' ? { files: told, incomplete: false } : await recounted(context, target, query, told, since)
   return {
     files,
     total: files.reduce((sum, { count }) => sum + count, 0),
     searched,
-    incomplete: asked.timed_out,
+    incomplete: asked.timed_out || incomplete,
     complaints: target.kind === 'file' ? [] : await tellable(context, target.path, asked.complaints),
     skipped: await existing(context, [...state.skipped].sort(byPath)),
   }
@@ -214,18 +208,6 @@ interface Counts {
   searched: number
   files: Counted[]
 }
-
-/** How ripgrep is told what to look for. */
-export function matching({ patterns, literal, case_sensitive }: Pattern): string[] {
-  const flags = ['--crlf', '--engine', 'auto', case_sensitive === undefined ? '--smart-case' : case_sensitive ? '--case-sensitive' : '--ignore-case']
-  if (literal) flags.push('--fixed-strings')
-  if (spansLines({ patterns, ...(literal && { literal }) })) flags.push('--multiline')
-  return [...flags, ...patterns.flatMap((pattern) => ['-e', pattern])]
-}
-
-/** Whether a match may span lines: a pattern holds a newline or means one. */
-export const spansLines = ({ patterns, literal = false }: Pattern): boolean =>
-  patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))
 
 /** ripgrep's status 2 means that something went wrong: for the whole search if it looked into nothing, else for single files. */
 function judge(asked: RipgrepEnd, query: SearchQuery, ran: boolean): void {

@@ -1,0 +1,43 @@
+import type { Context } from '../../../core/kernel/index.js'
+import type { Handle } from '../../../core/workspace/index.js'
+import { countsIn } from './counts.js'
+import { gone } from './entries.js'
+import { doubts } from './enumerate.js'
+import type { Counted } from './first_matches.js'
+import { ripgrep } from './ripgrep.js'
+import { matching, seconds, type Pattern } from './pattern.js'
+
+/** Files that are open at the same time, and how many are looked into again at most. */
+const batch = 200
+const most = 5000
+
+/** Counts again what ripgrep may have found outside the workspace, in files that are opened by us. `incomplete` where there are too many. */
+export async function recounted(context: Context, directory: Handle, pattern: Pattern, told: Counted[], since: number): Promise<{ files: Counted[]; incomplete: boolean }> {
+  const doubtful = doubts(directory, told.map(({ file }) => file), 'contents', since)
+  if (!doubtful) return { files: told, incomplete: false }
+  const files = told.filter(({ file }) => !doubtful(file))
+  const others = told.filter(({ file }) => doubtful(file))
+  for (let at = 0; at < Math.min(most, others.length); at += batch) files.push(...(await countHeld(context, pattern, others.slice(at, at + batch))))
+  return { files, incomplete: others.length > most }
+}
+
+async function countHeld(context: Context, pattern: Pattern, files: Counted[]): Promise<Counted[]> {
+  const held = new Map<string, { told: Counted; handle: Handle }>()
+  const chunks: Buffer[] = []
+  try {
+    for (const told of files) {
+      const handle = await context.workspace.openFile(told.file).catch(gone)
+      if (handle) held.set(handle.ref, { told, handle })
+    }
+    if (held.size === 0) return []
+    const args = ['--count', '--null', '--with-filename', ...matching(pattern), '--', ...held.keys()]
+    await ripgrep('named files', args, { signal: context.signal, seconds }, (chunk) => void chunks.push(chunk))
+    const { files: counted } = countsIn(Buffer.concat(chunks), String)
+    return counted.flatMap(({ file: ref, count }) => {
+      const { told } = held.get(ref)!
+      return count === told.count ? [told] : [{ file: told.file, count }]
+    })
+  } finally {
+    for (const { handle } of held.values()) await handle.close()
+  }
+}
