@@ -1,16 +1,14 @@
 // Published MCP servers in our client, installed from npm: each is started by its name, lists, and answers one call where it needs no login.
-// Run by hand: `node test/conformance/servers.mjs [name…]`; it writes the table between the marks of `servers` in docs/compatibility.md.
+// Run by hand: `node test/conformance/servers.mjs [name…]`; it writes the section `servers` of docs/compatibility.md, where a server that is not tried this time keeps its row.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createKernel } from '../../dist/core/index.js'
+import { rowsIn, table, writeSection } from './table.mjs'
 
 const run = promisify(execFile)
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const page = join(root, 'docs/compatibility.md')
 
 /** Package → what it is started with, and the call that needs no login. `WS` is the workspace. */
 const servers = {
@@ -48,7 +46,7 @@ const servers = {
   'figma-developer-mcp': { args: ['--stdio', '--figma-api-key=x'] },
   '@negokaz/excel-mcp-server': {},
   'puppeteer-mcp-server': {},
-  'mcp-server-commands': { call: ['run_process', { mode: 'shell', command_line: 'echo hello' }] },
+  'mcp-server-commands': { call: ['run_command', { command: 'echo hello' }] },
   'fast-filesystem-mcp': { call: ['fast_list_allowed_directories', {}] },
   'mcp-hello-world': { call: ['echo', { message: 'hello' }] },
   'mcp-server-code-runner': { call: ['run-code', { code: 'console.log(6 * 7)', languageId: 'javascript' }] },
@@ -71,7 +69,7 @@ async function tried(name, { args = [], env = {}, call }, place) {
   mkdirSync(workspace, { recursive: true })
   writeFileSync(join(workspace, 'a.js'), 'export const a = 1\n')
   await run('git', ['init', '-q'], { cwd: workspace })
-  const row = { name, version: '', connects: 'no', tools: '', call: '', remarks: '' }
+  const row = { name: `\`${name}\``, version: '', connects: 'no', tools: '', prompts: '', call: '', remarks: '' }
   let kernel
   try {
     const { version, program } = await install(name, join(folder, 'installed'))
@@ -103,24 +101,19 @@ async function tried(name, { args = [], env = {}, call }, place) {
 
 const chosen = process.argv.slice(2)
 const place = mkdtempSync(join(tmpdir(), 'vtcode-servers-'))
-const rows = []
+const rows = rowsIn('servers')
 try {
   for (const [name, how] of Object.entries(servers)) {
     if (chosen.length > 0 && !chosen.includes(name)) continue
-    const row = await tried(name, how, place)
-    rows.push(row)
-    process.stdout.write(`${Object.values(row).join(' | ')}\n`)
+    const row = Object.values(await tried(name, how, place))
+    rows.set(row[0], row)
+    process.stdout.write(`${row.join(' | ')}\n`)
   }
 } finally {
   rmSync(place, { recursive: true, force: true, maxRetries: 3 })
 }
-if (chosen.length === 0) {
-  const cell = (text = '') => text.replace(/[|\n]/g, ' ').trim()
-  const lines = rows.map((row) => `| ${[`\`${row.name}\``, row.version, row.connects, row.tools, row.prompts, row.call, row.remarks].map(cell).join(' | ')} |`)
-  const sum = rows.reduce((all, { tools }) => all + Number(tools || 0), 0)
-  const intro = `${rows.filter(({ connects }) => connects === 'yes').length} of ${rows.length} connect, with ${sum} tools; Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}, by \`node test/conformance/servers.mjs\`.`
-  const table = ['| server | version | connects | tools | prompts | one call | remarks |', '|---|---|---|---|---|---|---|', ...lines].join('\n')
-  const marks = ['<!-- servers: begin -->', '<!-- servers: end -->']
-  const [before, after = ''] = readFileSync(page, 'utf8').split(new RegExp(`${marks[0]}[\\s\\S]*${marks[1]}`))
-  writeFileSync(page, `${before}${marks[0]}\n${intro}\n\n${table}\n${marks[1]}${after}`)
-}
+const all = Object.keys(servers).flatMap((name) => (rows.has(`\`${name}\``) ? [rows.get(`\`${name}\``)] : []))
+const sum = all.reduce((tools, row) => tools + Number(row[3] || 0), 0)
+writeSection('servers', `${all.filter(([, , connects]) => connects === 'yes').length} of ${all.length} connect, with ${sum} tools; Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}, by \`node test/conformance/servers.mjs\`.
+
+${table(['server', 'version', 'connects', 'tools', 'prompts', 'one call', 'remarks'], all)}`)

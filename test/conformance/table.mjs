@@ -20,6 +20,7 @@ export const table = (head, rows) => [head, head.map(() => '---'), ...rows].map(
 export function rowsIn(name) {
   const text = readFileSync(page, 'utf8')
   const section = text.slice(text.indexOf(`<!-- ${name}: begin -->`), text.indexOf(`<!-- ${name}: end -->`))
-  const rows = section.split('\n').filter((line) => line.startsWith('| ')).slice(2)
+  const lines = section.split('\n').filter((line) => line.startsWith('|'))
+  const rows = lines.slice(lines.findIndex((line) => /^\|[ |-]*$/.test(line)) + 1)
   return new Map(rows.map((line) => line.slice(2, -2).split(/ ?(?<!\\)\| ?/).map((text) => text.replaceAll('\\|', '|'))).map((cells) => [cells[0], cells]))
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
@@ -28,4 +29,19 @@ describe.each(eras)('over MCP in revision %s', (_, options) => {
       await client.close()
     }
   })
+})
+
+it('the rules for reading that the page on other programs gives name tools that say they only read, and no other', async () => {
+  await using made = await tempWorkspace({})
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
+  try {
+    const readers = (await client.listTools()).tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name)
+    const page = readFileSync(new URL('../../../docs/compatibility.md', import.meta.url), 'utf8')
+    const named = new Set([...page.matchAll(/mcp__vtcode__(\w+)/g)].map(([, name]) => name!))
+    expect([...named].sort()).toEqual(['unified_file_read', 'unified_search'])
+    expect(readers).toEqual(expect.arrayContaining([...named]))
+  } finally {
+    await client.close()
+  }
 })
