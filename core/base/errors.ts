@@ -107,7 +107,7 @@ export const codes = {
   VT_SECRET_REFUSED: ['{field} of {id}: {reason}.', 'Correct where the value comes from.'],
   VT_SKILL_INVALID: ['{problem}', 'Fix the file; `vtcode skills validate` checks it. The other skills still load.'],
   VT_SKILL_MENDED: ['{problem}', 'It is used anyway; `vtcode skills validate` shows what other programs would refuse.'],
-  VT_SKILL_NAME: ["The name {name} {problem}; the skill is known by its folder, '{folder}'.", 'Give the skill the name of its folder: lower-case letters, digits and single hyphens.'],
+  VT_SKILL_NAME: ["The name {name} {problem}; the skill is known as '{folder}'.", 'Give the skill the name of its folder: lower-case letters, digits and single hyphens.'],
   VT_SKILL_KEY: ["The key '{key}' {problem}.", 'The open format knows name, description, license, compatibility, metadata and allowed-tools.'],
   VT_SKILL_SPLIT: ['Other readers end the front matter at the --- inside line {line}.', 'Write the value without three hyphens.'],
   VT_SKILL_LIMIT: ['{root}: {problem}.', 'Name fewer or smaller folders under skills.roots.'],

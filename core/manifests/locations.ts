@@ -191,7 +191,7 @@ export const markers = (root: string): string[] =>
   ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode'].filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }))
 
 /** What makes a folder a package of another program, whatever else lies in it; and what does so only among plugins. */
-const certain = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json']
+const certain = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json', '.claude-plugin/marketplace.json']
 const likely = [...certain, 'manifest.json', 'package.json', '.mcp.json', 'hooks/hooks.json', 'commands', 'skills', 'SKILL.md']
 
 /** Files that many projects have: they mark a package only by what they say. */

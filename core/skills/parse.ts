@@ -38,7 +38,7 @@ export function parseHead(bytes: Uint8Array, file: string, whole: boolean): Skil
     const head = text.slice(0, text.length - body.length)
     let lines: Map<string, number> | undefined
     const line = (key: string) => (lines ??= linesOfKeys(head)).get(key) ?? 2
-    if (repaired) say('VT_SKILL_MENDED', { problem: 'A value with a colon, or with @ or ` at its beginning, is not quoted, which YAML does not allow.' }, 2)
+    if (repaired) say('VT_SKILL_MENDED', { problem: 'A value with a colon, with @ or ` at its beginning, or with more behind a bracket is not quoted, which YAML does not allow.' }, 2)
     const split = head.slice(3).replace(/\n---[ \t]*\n?$/, '').indexOf('---')
     if (split !== -1) say('VT_SKILL_SPLIT', { line: text.slice(0, split + 3).split('\n').length }, text.slice(0, split + 3).split('\n').length)
     return { skill: skillOf(fields, basename(folderOf(file)), line, say), body, diagnostics }
@@ -57,7 +57,10 @@ export function parseCommand(bytes: Uint8Array, file: string, name: string): Ski
     const { fields, body }: { fields: Fields; body: string } = /^---[ \t]*\n/.test(whole) ? readFrontmatter(whole) : { fields: {}, body: whole }
     const first = body.split('\n').map((line) => line.replace(/^#+\s*/, '').trim()).find(Boolean)
     const declared = { ...fields, name, description: text(fields['description'])?.trim() || first }
-    const skill = skillOf(declared, name, () => 2, (code, values, line) => void diagnostics.push(report(code, values, [`${file}:${line}`], 'warning')))
+    const skill = skillOf(declared, name, () => 2, (code, values, line) => {
+      // Its format has keys of its own.
+      if (code !== 'VT_SKILL_KEY') diagnostics.push(report(code, values, [`${file}:${line}`], 'warning'))
+    })
     return { skill, body, diagnostics }
   } catch (error) {
     if (!(error instanceof FrontmatterError)) throw error
@@ -116,7 +119,7 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
     prompt: invocable === undefined || yes.test(invocable),
   }
   for (const [key, field] of [['license', 'license'], ['compatibility', 'compatibility'], ['when_to_use', 'when_to_use'], ['argument_hint', 'argument-hint']] as const) {
-    const value = optional(field)
+    const value = field === 'argument-hint' ? (hintOf(fields[field]) ?? optional(field)) : optional(field)
     if (value !== undefined) skill[key] = value
   }
   return skill
@@ -128,6 +131,9 @@ const yes = /^(?:true|yes|on|1)$/i
 const standard = new Set(['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools'])
 const honoured = new Set(['disable-model-invocation', 'user-invocable', 'argument-hint', 'when_to_use'])
 
+/** `[pr-number]` is meant as it stands, and no list. */
+const hintOf = (value: unknown): string | undefined =>
+  Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string') ? cleaned(`[${value.join(', ')}]`, 1024) : undefined
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 const cleaned = (value: string, most: number): string => {
   const text = withoutInvisible(value).trim()
@@ -145,13 +151,14 @@ function nameOf(declared: unknown, folder: string, line: () => number, say: Say)
   const own = folder.normalize('NFKC')
   if (!name) return byFolder('is missing', '')
   if (name !== own) return byFolder(valid(name) ? 'is not that of the folder' : 'is not made of lower-case letters, digits and single hyphens', name)
-  if (!valid(name)) throw new FrontmatterError(`The name ${JSON.stringify(name.slice(0, 64))} is not made of at most 64 lower-case letters, digits and single hyphens.`, line())
-  return name
+  return valid(name) ? name : byFolder('is not made of at most 64 lower-case letters, digits and single hyphens', name)
 
+  /** A folder such as `transformers.js` is no name: then what is declared, or what of the folder may stand in one. */
   function byFolder(problem: string, declared: string): string {
-    if (!valid(own) || dangerous(own)) throw new FrontmatterError(`The name ${JSON.stringify(declared.slice(0, 64))} ${problem}, and the folder '${own}' is no name either.`, line())
-    say('VT_SKILL_NAME', { name: JSON.stringify(Array.from(declared).slice(0, 64).join('')), problem, folder: own }, line())
-    return own
+    const known = [own, declared, own.replaceAll(/[._]+/g, '-')].find((one) => valid(one) && !dangerous(one))
+    if (known === undefined || dangerous(own)) throw new FrontmatterError(`The name ${JSON.stringify(declared.slice(0, 64))} ${problem}, and the folder '${own}' is no name either.`, line())
+    say('VT_SKILL_NAME', { name: JSON.stringify(Array.from(declared).slice(0, 64).join('')), problem, folder: known }, line())
+    return known
   }
 }
 

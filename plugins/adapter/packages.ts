@@ -3,6 +3,7 @@ import type { PackageReader } from '../../core/index.js'
 import { readAgentPlugin } from './packages/agent_plugins.js'
 import { readClaudePlugin, readServers } from './packages/claude.js'
 import { readGeminiExtension } from './packages/gemini.js'
+import { readMarketplace } from './packages/marketplace.js'
 import { readBundle } from './packages/mcpb.js'
 import { Package } from './packages/package.js'
 import { readPi } from './packages/pi.js'
@@ -27,6 +28,8 @@ const packages: PackageReader = (place) => {
   }
   const gemini = probe.read('gemini-extension.json')
   if (gemini) return using('Gemini', (found) => readGeminiExtension(found, gemini))
+  const offers = probe.read('.claude-plugin/marketplace.json')
+  if (offers && !plugin) return using('marketplace', (found) => readMarketplace(found, offers))
   if (plugin && !('abi_version' in plugin)) return using('bare', (found) => readClaudePlugin(found, plugin, `${place.root}/plugin.json`))
   const bundle = probe.read('manifest.json')
   if (bundle && ('manifest_version' in bundle || 'dxt_version' in bundle) && 'server' in bundle) return using('MCPB', (found) => readBundle(found, bundle))

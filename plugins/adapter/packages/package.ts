@@ -48,6 +48,10 @@ export class Package {
       if (count > 0) this.say('VT_FORMAT_UNSUPPORTED', 'info', `${part} of the ${this.format} package ${this.place.plugin} (${count}${names}) are not honoured here.`, 'The other parts work.', file)
     }
   }
+  /** What is no plugin and names some. */
+  offers(message: string, file: string): void {
+    this.say('VT_FORMAT_UNSUPPORTED', 'info', message, 'Nothing else of it is looked at.', file)
+  }
   private say(code: string, severity: Diagnostic['severity'], message: string, hint: string, file: string): void {
     this.diagnostics.push({ code, severity, message, hint, files: [file] })
   }

@@ -12,7 +12,7 @@ import { confirmed, interactive } from '../../lib/terminal/index.js'
 import { dependencies } from './packages.js'
 import { executesHash } from './permissions.js'
 import { UserError } from './user_error.js'
-import { consentText, differenceText } from './show.js'
+import { consentText, differenceText, located } from './show.js'
 import { fetchAgain, fetchSource, type Fetched } from './source.js'
 
 export interface Installing {
@@ -212,22 +212,25 @@ export const surroundings = ({ kernel, io }: Pick<Installing, 'kernel' | 'io'>) 
 type Shown = Inspection & { tree: string }
 const changed = ({ name }: Shown): UserError => new UserError(`${name} was changed while you were asked`)
 
-/** What lies in a folder, when all of it can be used. Throws Refusal. */
+/**
+ * What lies in a folder, when something of it can be used. What cannot is left out and shown with its file before anybody agrees; only
+ * what we ourselves define, a manifest or a requirement, has to be whole. Throws Refusal.
+ */
 async function usable(root: string, name: string, options: Installing & Pick<AddOptions, 'link'>): Promise<Shown> {
   const tree = readTree(root)
   const inspection = await inspect(root, surroundings(options), { name })
   const { format, contributions, invalid, skills, diagnostics } = inspection
   const broken = invalid.filter(({ state }) => state === 'invalid')
-  const others = diagnostics.filter(({ severity, message }) => severity === 'error' && !broken.some(({ reason }) => reason === message))
-  const wrong = [...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`), ...others.map(({ message }) => message)]
+  const others = diagnostics.filter(({ severity, code, message }) => severity === 'error' && !code.startsWith('VT_SKILL_') && !broken.some(({ reason }) => reason === message))
+  const wrong = [...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`), ...others.map((one) => located(one, root))]
   if (wrong.length > 0) throw new UserError(`it cannot be used: ${[...new Set(wrong)].join(' ')}`.replace(/\.$/, ''))
   if (contributions.length > 0 && format === 'manifests') {
     throw new UserError('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
   }
   if (!options.link) for (const contribution of contributions) requireCovered(contribution, { root: inspection.root, tree })
   if (contributions.length + skills.length > 0) return { ...inspection, tree: tree.digest }
-  const [first] = diagnostics
-  throw new UserError(first ? `nothing of it can be used: ${first.message}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
+  const [first] = [...diagnostics].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
+  throw new UserError(first ? `nothing of it can be used: ${located(first, root)}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
 }
 
 async function agree(shown: Shown, { io, yes = false }: Installing): Promise<void> {

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { readBytes } from '../../../core/documents/index.js'
-import type { Io } from '../../../core/index.js'
+import type { Diagnostic, Io } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { readTree, type Installed, type Tree } from '../../../core/trust/index.js'
 import { oneLine, paint, printable } from '../../lib/terminal/index.js'
@@ -16,11 +16,17 @@ export function consentText(inspection: Inspection, io: Io): string {
     `${bold(oneLine(name))}  ${dim(`${format}, ${contributions.length} contributions, ${skills.length} skills`)}`,
     ...powers.flatMap((power) => powerLines(power)),
     ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
-    ...diagnostics.map(({ severity, message }) => `  ${yellow(severity)} ${oneLine(message)}`),
+    ...diagnostics.map((one) => `  ${yellow(one.severity)} ${oneLine(located(one, root))}`),
     // What a reader is shown differs from what stands there, so the file is shown as it stands.
     ...cleaned.flatMap(({ file }) => [dim(`── ${oneLine(relative(root, file))}, as it stands`), printable(readBytes(file).toString()).trimEnd()]),
     '',
   ].join('\n')
+}
+
+/** What is said of a part of a plugin, behind the file and the line that it is about. */
+export function located({ message, files: [file = ''] }: Pick<Diagnostic, 'message' | 'files'>, root: string): string {
+  const way = relative(root, file)
+  return way === '' || way.startsWith('..') || message.includes(file.replace(/:\d+$/, '')) ? message : `${way}: ${message}`
 }
 
 export const powerLines = ({ id, serves, effects, does, reads }: Permission): string[] => [
@@ -85,7 +91,7 @@ export function infoText({ name, format, root, contributions, skills, diagnostic
       ...('description' in one && one.description ? [`    ${dim(oneLine(one.description))}`] : []),
     ]),
     ...skills.map((skill) => `  skill ${oneLine(skill.name)}  ${dim(oneLine(skill.description))}`),
-    ...diagnostics.map(({ severity, message }) => `  ${severity} ${oneLine(message)}`),
+    ...diagnostics.map((one) => `  ${one.severity} ${oneLine(located(one, root))}`),
     '',
   ].join('\n')
 }
