@@ -41,7 +41,9 @@ export function skillText(found: Package, file: string, name: string, source: st
   if (!read) return undefined
   const { skill, body, diagnostics } = parseCommand(read, file, slug(name))
   found.diagnostics.push(...diagnostics)
-  return skill && { ...skill, prompt: true, metadata: { ...skill.metadata, source }, body: found.filled(body), file: realpathSync(file) }
+  // What takes arguments and does not say which is to be asked for some all the same.
+  const hint = skill?.argument_hint === undefined && /\$(?:ARGUMENTS|[1-9])(?!\w)/.test(body) && { argument_hint: 'arguments' }
+  return skill && { ...skill, ...hint, prompt: true, metadata: { ...skill.metadata, source }, body: found.filled(body), file: realpathSync(file) }
 }
 
 const stem = (file: string): string => basename(file).replace(/\.[^.]+$/, '')

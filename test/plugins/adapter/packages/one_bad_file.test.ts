@@ -48,6 +48,22 @@ describe('a package with a bad file', () => {
     }
   })
 
+  it('brings those of Gemini too, and asks for what they take', async () => {
+    await using made = await tempWorkspace({ 'gem/gemini-extension.json': '{ "name": "gem", "version": "1.0.0" }', 'gem/commands/say.toml': 'prompt = "Say {{args}} aloud."\n', 'gem/commands/broken.toml': 'prompt = [', 'gem/commands/plain.toml': 'prompt = "Say nothing."\n' })
+    const added = await vtcode(made, ['plugins', 'add', 'gem', '--yes'])
+    expect([added.code, added.stderr]).toEqual([0, expect.stringMatching(/commands\/broken\.toml cannot be used/)])
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
+    try {
+      const { prompts } = await client.listPrompts()
+      expect(prompts.filter(({ name }) => ['say', 'plain', 'broken'].includes(name)).map(({ name, arguments: given }) => [name, given?.map((one) => one.name)])).toEqual(expect.arrayContaining([['say', ['arguments']], ['plain', undefined]]))
+      const { messages } = await client.getPrompt({ name: 'say', arguments: { arguments: 'hello' } })
+      expect((messages[0]!.content as { text: string }).text).toContain('Say hello aloud.')
+    } finally {
+      await client.close()
+    }
+  })
+
   it('is refused where nothing else is left, with the file', async () => {
     await using made = await tempWorkspace({ 'pkg/.claude-plugin/plugin.json': '{ "name": "p" }', 'pkg/skills/bad/SKILL.md': 'no front matter\n' })
     expect(await vtcode(made, ['plugins', 'add', 'pkg', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/nothing of it can be used: skills\/bad\/SKILL\.md:1: The file does not begin/) })
