@@ -103,4 +103,4 @@ function guard(source: string, Lexer: typeof import('yaml').Lexer): void {
 
 /** Lines like `key: text with: colon`, `key: @name` or `key: [one] [other]`, which YAML refuses and people write, with their value quoted. */
 const quoteValues = (block: string): string =>
-  block.replace(/^([A-Za-z][\w-]*):[ \t]+(?!["'|>[{&*!])(.*: .*|.*:|[@`].*)$|^([A-Za-z][\w-]*):[ \t]+(\[[^\][\n]*\][ \t]*[^\s#,].*)$/gm, (_, key: string, value: string, hint: string, brackets: string) => `${key ?? hint}: ${JSON.stringify((value ?? brackets).trimEnd())}`)
+  block.replace(/^([A-Za-z][\w-]*):[ \t]+(?!["'|>{&*!])((?!\[).*: .*|(?!\[).*:|[@`].*|\[[^\][\n]*\][ \t]*[^\s#,].*)$/gm, (_, key: string, value: string) => `${key}: ${JSON.stringify(value.trimEnd())}`)
