@@ -101,6 +101,11 @@ async function attempted(connection: ModelConnection, request: ModelRequest, con
         const usage: Usage = { ...noUsage, input_tokens: sentIn(request), output_tokens: tokensOf(seen.text), estimated: true }
         lose({ usage, cost: costOf(usage, connection.model.facts.cost) })
       }
+      if (cause.code === 'VT_LLM_REQUEST' && request.without_calls && request.tools.length > 0) {
+        // Some servers know no way to say it; what they remember of the conversation is given up then.
+        request = { ...request, tools: [] }
+        continue
+      }
       const wait_ms = waitFor(cause, attempt, left, connection, providers)
       if (wait_ms === undefined) {
         const details = { category: cause.category, attempts: attempt, ...retryAt(cause, providers) }
