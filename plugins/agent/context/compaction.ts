@@ -47,7 +47,8 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   const tokens_before = context.size
   const original_message_count = state.messages.length
   const previous = state.segment
-  const tail = Math.min(most.tail, context.budget.hard / 4, tokens_before / 2)
+  // Each of it is sent anew, and again with every request: in a small window the summary carries more of the weight.
+  const tail = Math.min(most.tail, context.budget.hard / 6, tokens_before / 2)
   const history_path = await archive(thread)
   const { texts, reads } = dedupe(state.messages, await meaningsIn(thread.kernel, callsIn(state.messages)))
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })

@@ -61,7 +61,7 @@ describe('a conversation that grows too long', () => {
       [{ error: { message: 'down' }, status: 500 }, { error: { message: 'down' }, status: 500 }],
     ]
     for (const summaries of poor) {
-      const s = await scene(script([...Array.from({ length: 5 }, (_, index) => read(index)), { content: 'All compared.' }], summaries), { ...small, boot: { files } })
+      const s = await scene(script([...Array.from({ length: 5 }, (_, index) => read(index)), { content: 'All compared.' }], [...summaries, ...summaries, ...summaries]), { ...small, boot: { files } })
       expect(await s.run('compare all of them')).toMatchObject({ outcome_code: 'success', text: 'All compared.' })
       const { steps } = requests()
       expect(steps.at(-1).messages[2].content).toContain('compare all of them')
