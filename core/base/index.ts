@@ -11,7 +11,7 @@ export { decodeName, encodeName, foldedNames, inside, normalizePath, segments, s
 export { endWithUs, environment, findProgram, isProgram, leaderEnded, searchPath, signalGroup, start, watchGroup } from './process.js'
 export { programFile, version } from './program_files.js'
 export { questionText, quotedReason } from './question.js'
-export { fail, failure, notApplied, ok, visibleResult } from './result.js'
+export { fail, failure, notApplied, ok, resultFault, visibleResult } from './result.js'
 export { GrowingText, keepSecret, looksSecret, redact, redactText, sameSize, settled, withoutValues } from './secrets.js'
 export { homeOf, sealOf, type Seal } from './seal.js'
 export { writeState, writeStateSync } from './state_file.js'

@@ -1,4 +1,5 @@
 import { texts, VtError, type Extra } from './errors.js'
+import { isObject } from './json.js'
 import { inert, visible, visibleText } from './visible.js'
 import type { ContentBlock, Failure, JsonObject, Notice, Problem, Result, Success } from './types.js'
 
@@ -26,6 +27,33 @@ export function notApplied(error: Problem): Problem {
   const [next = ''] = error.hint.split(/\.(?: |$)|; |\n/)
   const say = `Not applied. ${inert(error.message).replace(/\.$/, '')}${next && `; next action: ${next}`}.`
   return { ...error, details: { ...error.details, not_applied: true, say } }
+}
+
+/** What is wrong with the form of an answer that a stranger made of plain data; nothing where everybody may rely on it. */
+export function resultFault(result: unknown): string | undefined {
+  if (!isObject(result) || typeof result['ok'] !== 'boolean') return 'what is no result'
+  const { ok, output, text, content, notices, error } = result
+  if (!isAbsentOr(notices, (list) => isListOf(list, (one) => hasTexts(one, 'code', 'message')))) return 'notices that are none'
+  if (!ok) {
+    const isProblem = hasTexts(error, 'code', 'message') && ['string', 'undefined'].includes(typeof error['hint']) && isAbsentOr(error['details'], isObject)
+    return isProblem ? undefined : 'a failure without code and message'
+  }
+  if (typeof output !== 'object' || output === null) return 'a success without output'
+  if (!['string', 'undefined'].includes(typeof text)) return 'a text that is none'
+  return isAbsentOr(content, (list) => isListOf(list, isBlock)) ? undefined : 'content that is none'
+}
+
+const isAbsentOr = (value: unknown, check: (value: unknown) => boolean): boolean => value === undefined || check(value)
+const isListOf = (value: unknown, check: (one: unknown) => boolean): boolean => Array.isArray(value) && value.every(check)
+const hasTexts = (value: unknown, ...names: string[]): value is JsonObject => isObject(value) && names.every((name) => typeof value[name] === 'string')
+
+function isBlock(block: unknown): boolean {
+  if (!isObject(block)) return false
+  const { type, resource } = block
+  if (type === 'text') return hasTexts(block, 'text')
+  if (type === 'image' || type === 'audio') return hasTexts(block, 'data', 'mimeType')
+  if (type === 'resource_link') return hasTexts(block, 'uri', 'name')
+  return type === 'resource' && hasTexts(resource, 'uri') && (hasTexts(resource, 'text') || hasTexts(resource, 'blob'))
 }
 
 /** A result as it leaves the program: everything that is read as text is visible; what is data stays exact. */

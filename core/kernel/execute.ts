@@ -1,4 +1,4 @@
-import { firstLine, Semaphore, notApplied, toJson, problem, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../base/index.js'
+import { firstLine, Semaphore, notApplied, toJson, problem, resultFault, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../base/index.js'
 import { contextOf, type CallRun } from './context.js'
 import type { Generation } from './generation.js'
 import type { Taps } from './pipelines.js'
@@ -124,9 +124,9 @@ function answer(result: Result, contribution: Contribution, run: CallRun): Resul
     const large = error instanceof VtError && error.code === 'VT_INPUT_TOO_LARGE'
     return bad(large ? `more than ${RESULT_BYTES / 1_048_576} MiB` : `what is no plain JSON data (${firstLine(error)})`)
   }
-  if (typeof checked !== 'object' || checked === null || typeof checked.ok !== 'boolean') return bad('what is no result')
-  if (checked.ok) return typeof checked.output === 'object' && checked.output !== null ? checked : bad('a success without output')
-  if (typeof checked.error?.code !== 'string' || typeof checked.error.message !== 'string') return bad('a failure without code and message')
+  const fault = resultFault(checked)
+  if (fault !== undefined) return bad(fault)
+  if (checked.ok) return checked
   const { code, message } = checked.error
   if (!(texts(code) ?? run.slot.errors[code] ?? contribution.manifest.errors?.[code])) {
     return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: `${code}, a code nobody declares: ${message}` }).problem, contribution, run)

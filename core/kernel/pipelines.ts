@@ -1,5 +1,5 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
-import { firstLine, quotedReason, texts, jsonSize, VtError, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
+import { firstLine, quotedReason, resultFault, texts, jsonSize, VtError, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './plugin_types.js'
 
@@ -123,7 +123,8 @@ async function shrunk({ id, manifest }: Contribution, usual: number, before: Res
 function objection(before: Result, after: Result): string | undefined {
   if (typeof after !== 'object' || after === null || after.ok !== before.ok) return 'it changes the outcome'
   if (!after.ok && !before.ok && after.error?.code !== before.error.code) return 'it changes the code of the error'
-  if (after.ok && (typeof after.output !== 'object' || after.output === null)) return 'it removes the output'
+  const fault = resultFault(after)
+  if (fault !== undefined) return `it makes ${fault} of it`
   if (jsonSize(after.notices ?? []) > NOTICES) return 'it grows the notices'
   return jsonSize({ ...after, notices: undefined }) > jsonSize({ ...before, notices: undefined }) + 512 ? 'it grows the result' : undefined
 }

@@ -103,6 +103,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 const codes: Record<string, string> = {
   VT_WEB_BLOCKED: 'VT_HTTP_BLOCKED',
   VT_WEB_REDIRECTS: 'VT_HTTP_REDIRECT',
+  VT_WEB_URL: 'VT_HTTP_REDIRECT',
   VT_WEB_TYPE: 'VT_HTTP_TYPE',
   VT_WEB_TOO_LARGE: 'VT_HTTP_SIZE',
   VT_WEB_NETWORK: 'VT_HTTP_NETWORK',

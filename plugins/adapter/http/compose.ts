@@ -97,7 +97,7 @@ function filled(template: unknown, input: Readonly<JsonObject>): unknown {
 }
 
 export function headerText(name: string, text: string): string {
-  if (/[\r\n\0]/.test(text)) throw argument(name, 'holds a line end or a NUL character')
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(text)) throw argument(name, 'holds a control character or one beyond Latin-1, which no header can')
   return text
 }
 

@@ -1,3 +1,4 @@
+import { visible } from '../../../core/base/index.js'
 import { schemaObjection } from '../../../core/schema/index.js'
 import type { Asker, Question, Schema } from '../../../core/index.js'
 import { oneShortLine } from '../../lib/net/index.js'
@@ -22,6 +23,8 @@ type Answer = { action: 'accept'; content: Record<string, Value> } | { action: '
 const mostFields = 50
 const mostChoices = 200
 const longest = 4_000
+const longestName = 200
+const longestChoice = 500
 
 const declined: Answer = { action: 'decline' }
 
@@ -32,12 +35,34 @@ export interface FormOptions {
   signal: AbortSignal
 }
 
+/** In a row, while calls are under way. */
+const mostForms = 16
+
+/** The questions of one server: a person sees one at a time and few in a row; the rest is declined. */
+export class Forms {
+  #turn: Promise<unknown> = Promise.resolve()
+  #asked = 0
+
+  answer(params: unknown, options: () => FormOptions): Promise<Answer> {
+    if (++this.#asked > mostForms) return Promise.resolve(declined)
+    const answer = this.#turn.then(() => answerForm(params, options()))
+    this.#turn = answer.catch(() => undefined)
+    return answer
+  }
+
+  /** No call is under way any more. */
+  reset(): void {
+    this.#turn = Promise.resolve()
+    this.#asked = 0
+  }
+}
+
 /** A server's question to the user, put by whoever can be asked; without anybody it is declined, as are forms on foreign pages. */
-export async function answerForm(params: unknown, { server, ask, signal }: FormOptions): Promise<Answer> {
+async function answerForm(params: unknown, { server, ask, signal }: FormOptions): Promise<Answer> {
   const { message = '', requestedSchema } = params as Form
   if (!ask || !requestedSchema || schemaObjection(requestedSchema as Schema) !== undefined) return declined
   const fields = Object.entries(requestedSchema.properties ?? {})
-  if (fields.length > mostFields) return declined
+  if (fields.length > mostFields || !fields.every(([name, field]) => isShowable(name, field))) return declined
   const asked = fields.length > 0 ? fields : ([['confirm', { type: 'boolean' }]] as [string, Field][])
   const answers = await ask(asked.map(([name, field], at) => questionOf(name, field, at === 0 ? message : '', server)), signal).catch(() => undefined)
   if (!answers) return declined
@@ -51,6 +76,9 @@ export async function answerForm(params: unknown, { server, ask, signal }: FormO
   if (fields.length === 0 && answers['confirm']?.selected[0] !== 'yes') return declined
   return { action: 'accept', content }
 }
+
+/** Names are keys, which nothing is left out of, and a choice is told whole. */
+const isShowable = (name: string, field: Field): boolean => name.length <= longestName && visible(name) === name && (choicesOf(field) ?? []).every((choice) => String(choice).length <= longestChoice)
 
 /** The words of the server stand behind marks, line by line: none of them can pass for ours, or for those of another server. */
 function questionOf(id: string, field: Field, message: string, server: string): Question {

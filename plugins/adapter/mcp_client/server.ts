@@ -4,7 +4,7 @@ import { deadline, type Deadline } from '../../../core/base/index.js'
 import { problem, version, VtError, type Asker, type Context, type Contribution, type AdapterContext } from '../../../core/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import type { KeptServer, KeptTool } from '../../lib/state/index.js'
-import { answerForm } from './ask.js'
+import { Forms } from './ask.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
 import { boundedFetch, Intake } from './intake.js'
 import { longest_ms, offersWithin, whyFailed, Silence } from './lists.js'
@@ -45,6 +45,7 @@ export class Server implements Seated {
   readonly newcomers: string[] = []
   readonly #ending = new AbortController()
   /** The calls under way, with who can be asked meanwhile. */
+  readonly #forms = new Forms()
   readonly #calls = new Set<{ ask: Asker | undefined; session: string }>()
   #connection: Promise<Connection> | undefined
   #live: Connection | undefined
@@ -121,6 +122,7 @@ export class Server implements Seated {
       throw this.#disconnected(fault)
     } finally {
       this.#calls.delete(call)
+      if (this.#calls.size === 0) this.#forms.reset()
     }
   }
 
@@ -223,7 +225,7 @@ export class Server implements Seated {
       },
     )
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(adapterContext.workspace).href, name: 'workspace' }] }))
-    client.setRequestHandler('elicitation/create', async ({ params }) => answerForm(params, { server: (this.#source.contribution.bringer ?? this.#source.contribution).id, ask: this.#asker, signal: this.#ending.signal }))
+    client.setRequestHandler('elicitation/create', ({ params }) => this.#forms.answer(params, () => ({ server: (this.#source.contribution.bringer ?? this.#source.contribution).id, ask: this.#asker, signal: this.#ending.signal })))
     const connection: Connection = { client, transport, intake, tools: new Map() }
     intake.onFault = () => {
       kept.note(intake.fault!)

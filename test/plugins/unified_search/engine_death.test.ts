@@ -87,3 +87,35 @@ describe('a name with a newline', () => {
     }
   })
 })
+
+describe('an engine that is killed in any search', () => {
+  const code = 'export function alpha(x) {\n  return other(x)\n}\nalpha(1)\n'
+  const searches: [string, 'VTCODE_AST_GREP_BIN' | 'VTCODE_RIPGREP_BIN', object][] = [
+    ['structural', 'VTCODE_AST_GREP_BIN', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript' }],
+    ['structural, of a named file', 'VTCODE_AST_GREP_BIN', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript', path: 'large.js' }],
+    ['structural, its list of files', 'VTCODE_RIPGREP_BIN', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript' }],
+    ['outline of a folder', 'VTCODE_RIPGREP_BIN', { action: 'outline', path: '.' }],
+    ['similarity', 'VTCODE_RIPGREP_BIN', { action: 'similarity', reference_file: 'b/c.js' }],
+    ['files by name', 'VTCODE_RIPGREP_BIN', { action: 'list', mode: 'find_name', name_pattern: '*.js' }],
+    ['files that hold a text', 'VTCODE_RIPGREP_BIN', { action: 'list', mode: 'find_content', content_pattern: 'alpha' }],
+  ]
+  it.each(searches.flatMap(([name, variable, input]) => [['SIGKILL', 'kill -9 $$'], ['SIGSEGV after a part of its answer', "printf '{\"text\":\"al'; kill -SEGV $$"], ['SIGABRT', 'kill -ABRT $$']].map(([how, body]) => [name, how, variable, input, body] as const)))(
+    '%s: by %s, is an error or a whole answer, never an empty one',
+    async (_, __, variable, input, body) => {
+      await using ws = await bootKernel({ files: { 'b/c.js': code, 'd.js': code, 'large.js': code.repeat(8000) } })
+      const program = join(ws.home, 'engine')
+      writeFileSync(program, `#!/bin/bash\n[ "$1" = --version ] && { echo "ast-grep 0.40.0"; exit 0; }\n${body}\n`)
+      chmodSync(program, 0o755)
+      process.env[variable] = program
+      try {
+        const result = await ws.call((input as { action: string }).action === 'similarity' ? 'grep_search' : 'unified_search', input as never)
+        if (!result.ok) return expect(result.error.code).toMatch(/^VT_(SEARCH|STRUCTURAL|ENGINE|CALL|OUTLINE)\w*$/)
+        const { total_matches, total, files, matches } = result.output as { total_matches?: number; total?: number; files?: unknown[]; matches?: unknown[] }
+        expect(total_matches ?? total ?? files?.length ?? matches?.length, JSON.stringify(result).slice(0, 500)).toBeGreaterThan(0)
+      } finally {
+        delete process.env[variable]
+      }
+    },
+    60_000,
+  )
+})
