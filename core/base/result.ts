@@ -33,14 +33,14 @@ export function notApplied(error: Problem): Problem {
 export function resultFault(result: unknown): string | undefined {
   if (!isObject(result) || typeof result['ok'] !== 'boolean') return 'what is no result'
   const { ok, output, text, content, notices, error } = result
-  if (!isAbsentOr(notices, (list) => isListOf(list, (one) => hasTexts(one, 'code', 'message')))) return 'notices that are none'
+  if (!isAbsentOr(notices, (list) => isListOf(list, (one) => hasTexts(one, 'code', 'message')))) return 'notices of the wrong form'
   if (!ok) {
     const isProblem = hasTexts(error, 'code', 'message') && ['string', 'undefined'].includes(typeof error['hint']) && isAbsentOr(error['details'], isObject)
     return isProblem ? undefined : 'a failure without code and message'
   }
   if (typeof output !== 'object' || output === null) return 'a success without output'
-  if (!['string', 'undefined'].includes(typeof text)) return 'a text that is none'
-  return isAbsentOr(content, (list) => isListOf(list, isBlock)) ? undefined : 'content that is none'
+  if (!['string', 'undefined'].includes(typeof text)) return 'a text that is not a string'
+  return isAbsentOr(content, (list) => isListOf(list, isBlock)) ? undefined : 'content of the wrong form'
 }
 
 const isAbsentOr = (value: unknown, check: (value: unknown) => boolean): boolean => value === undefined || check(value)

@@ -225,7 +225,9 @@ export class Server implements Seated {
       },
     )
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(adapterContext.workspace).href, name: 'workspace' }] }))
-    client.setRequestHandler('elicitation/create', ({ params }) => this.#forms.answer(params, () => ({ server: (this.#source.contribution.bringer ?? this.#source.contribution).id, ask: this.#asker, signal: this.#ending.signal })))
+    const { contribution } = this.#source
+    const form = () => ({ server: (contribution.bringer ?? contribution).id, ask: this.#asker, signal: this.#ending.signal })
+    client.setRequestHandler('elicitation/create', ({ params }) => this.#forms.answer(params, form))
     const connection: Connection = { client, transport, intake, tools: new Map() }
     intake.onFault = () => {
       kept.note(intake.fault!)
