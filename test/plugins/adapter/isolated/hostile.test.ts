@@ -4,8 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 
 const action = (body: string): string => `export default async (call, context) => { ${body} }\n`
-/** The pipe itself: what the library of the plugin's side would never send. */
-const pipe = `const { writeSync } = await import('node:fs'); const put = (line) => { for (;;) try { return writeSync(3, line + '\\n') } catch {} }; const n = Number(/"n":(\\d+)/.exec(JSON.stringify(call))?.[1] ?? 0);`
 const fine = 'return { ok: true, output: { fine: true } }'
 
 /** What a context answers no plugin that declared to read, each tried in turn; it returns those that were answered. */
@@ -167,7 +165,7 @@ describe('a plugin that declared to read', () => {
   it('gets to no file that its user hides or that lies elsewhere, by no way of asking', async () => {
     const result = await vt.call('h_asks', { paths })
     expect(JSON.stringify(result)).not.toMatch(/SECRET|root:x|PATH=/)
-    expect(Object.keys((result as { output: { reach: object } }).output.reach)).toHaveLength(paths.length * 6)
+    expect(Object.keys((result as unknown as { output: { reach: object } }).output.reach)).toHaveLength(paths.length * 6)
     await isWhole()
   })
   it('gets to no tool that does more, under no name and with no rights that it gives itself', async () => {
