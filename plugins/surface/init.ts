@@ -23,7 +23,7 @@ export default async function init(kernel: Kernel, argv: string[], io: Io): Prom
     .option('--no-project-settings')
     .option('--clients <names>', 'set up these MCP clients: a,b or none')
     .option('--undo', 'take back what init wrote here')
-    .addHelpText('after', 'The mode: `--mode ask`, `--mode auto`, `--mode plan`; without it each verb keeps its own.')
+    .addHelpText('after', '--mode plan|ask|auto is the mode; without it each verb keeps its own.')
     .action(async (flags: InitFlags & { undo?: true }) => {
       // What vtcode started decides nothing for the user.
       if (io.env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')

@@ -16,7 +16,8 @@ export async function pickedModel(kernel: Kernel, io: Io): Promise<string | unde
   const choices = modelChoices(kernel, io.env)
   if (new Set(choices.map(({ entry }) => entry.name)).size < 2) return undefined
   const id = await pickOne(io, 'Which model?', choices.map((model) => ({ value: model.id, label: model.id, hint: aboutModel(model) })))
-  if (id !== undefined) await keepModel(id, io)
+  // What a repository brings is known in it alone.
+  if (id !== undefined && choices.find((model) => model.id === id)!.source.from.layer !== 'workspace') await keepModel(id, io)
   return id
 }
 

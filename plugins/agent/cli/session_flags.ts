@@ -3,6 +3,7 @@ import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { runContextOf, runContexts, type RunContext } from '../components/index.js'
 import type { Agent, AgentOptions } from '../index.js'
+import { uncountedModels } from '../model/index.js'
 import { pickedModel } from './choose_model.js'
 import { printFailure } from './print_failure.js'
 
@@ -19,6 +20,8 @@ export async function withAgent(kernel: Kernel, io: Io, { verb, asked }: VerbCon
     for (const { code, message } of kernel.diagnostics()) if (/^VT_POLICY_(UNKNOWN_TOOL|NO_MATCH)$/.test(code)) say(io, 'warning', message)
     const model = options.model ?? (await pickedModel(kernel, io))
     const agent = await createAgent(kernel, { env: io.env, io, context: runContextOf(verb, asked, io.env), ...options, ...(model !== undefined && { model }) })
+    // Where the model comes from elsewhere, nobody else says what the repository would have.
+    if (kernel.diagnostics().some(({ code }) => code === 'VT_CONFIG_CONSENT')) for (const text of uncountedModels(kernel, io.env)) say(io, 'warning', text)
     try {
       return await use(agent)
     } finally {

@@ -1,20 +1,23 @@
 import type { Io, Kernel } from '../../../core/index.js'
-import { aboutModel, agentSettings, checkModel, chooseComponents, findModel, offeredModels, printFailure, signIn, signInOf, uncountedModels } from '../../agent/cli/index.js'
+import { AgentError } from '../../agent/index.js'
+import { aboutModel, checkModel, chooseComponents, findModel, offeredModels, printFailure, signIn, signInOf, uncountedModels } from '../../agent/cli/index.js'
 import { oneLine, say } from '../../lib/terminal/index.js'
 import type { Interview } from './interview.js'
-import type { InitFlags } from './plan.js'
+import { ownValue, type InitFlags } from './plan.js'
 
 type Offered = Awaited<ReturnType<typeof offeredModels>>
+type FoundModel = ReturnType<typeof findModel>
 type Failed = { code: string; message: string }
 
 /** The model that is chosen and answers, by its id; an exit code where there is none. `{ id: undefined }`: no model was wanted. */
 export async function chooseModel(kernel: Kernel, flags: InitFlags, interview: Interview, io: Io): Promise<{ id: string | undefined } | number> {
   if (flags.model === false) return { id: undefined }
-  const given = flags.model === undefined ? undefined : findModel(kernel, io.env, flags.model).id
-  const current = agentSettings(kernel).agent.model
+  const given = flags.model === undefined ? undefined : ownModel(findModel(kernel, io.env, flags.model))
+  const said = ownValue(kernel, 'agent.model')
+  const current = typeof said === 'string' ? said : undefined
   const offered = given === undefined ? await offeredModels(kernel, await chooseComponents({ kernel, env: io.env }), io.signal) : undefined
   if (offered) for (const fault of new Set([...offered.faults, ...uncountedModels(kernel, io.env)])) say(io, 'warning', fault)
-  const ids = [...new Set([...(current === undefined ? [] : [current]), ...(offered?.models.map(({ id }) => id) ?? [])])]
+  const ids = [...new Set([...(current === undefined ? [] : [current]), ...(offered?.models.filter(isOwn).map(({ id }) => id) ?? [])])]
   if (given === undefined && ids.length === 0) return nothingFound(offered!, io)
   for (;;) {
     const id = given ?? (await interview.choose('Which model?', ids.map((value) => ({ value, label: value, hint: hintOf(value, offered!) })), ids[0]!))
@@ -22,6 +25,13 @@ export async function chooseModel(kernel: Kernel, flags: InitFlags, interview: I
     if (next === 'keep') return { id }
     if (typeof next === 'number') return next
   }
+}
+
+/** What a repository brings counts in it alone: in the settings of the user it would be a name that nobody knows elsewhere. */
+const isOwn = ({ source }: FoundModel): boolean => source.from.layer !== 'workspace'
+function ownModel(model: FoundModel): string {
+  if (isOwn(model)) return model.id
+  throw new AgentError('VT_LLM_NO_MODEL', `${model.entry.name} is a provider of this repository; your settings would name what is not known elsewhere.`, { hint: 'Its own agent.model chooses it here, after `vtcode trust`.' })
 }
 
 function hintOf(id: string, { models }: Offered): string {

@@ -45,7 +45,7 @@ export async function planSettings(kernel: Kernel, home: string, model: string |
 }
 
 /** What the user's own settings file says, whatever counts here. */
-function ownValue(kernel: Kernel, path: string): unknown {
+export function ownValue(kernel: Kernel, path: string): unknown {
   const origin = kernel.origins().find((one) => one.path === path)
   if (origin?.layer === 'user') return origin.value
   return origin?.overridden.find(({ layer }) => layer === 'user')?.value

@@ -47,13 +47,16 @@ export async function writePlan(kernel: Kernel, home: string, { settings, files 
   await using _ = await lock([`init ${home}`], home, signal)
   const workspace = openWorkspace(kernel.workspace, { home })
   const back: (() => unknown)[] = []
+  let writing = recordFile(home)
   try {
     if (settings) {
       const { draft } = settings
+      writing = draft.file
       writeDraft(draft)
       back.push(() => writeDraft({ file: draft.file, before: draft.after, after: draft.before }))
     }
     for (const { name, text } of files) {
+      writing = join(kernel.workspace, name)
       await workspace.write(name, Buffer.from(text), 'nothing')
       back.push(() => workspace.remove(name))
     }
@@ -64,10 +67,11 @@ export async function writePlan(kernel: Kernel, home: string, { settings, files 
       ...(settings && { settings: { file: settings.draft.file, keys: { ...settings.keys, ...earlier(before, settings.draft.file, settings.keys) } } }),
       files: { ...before?.files, ...Object.fromEntries(files.map(({ name, text }) => [name, sha256(text)])) },
     }
+    writing = recordFile(home)
     keepRecords(home, { ...records, [kernel.workspace]: written })
   } catch (error) {
     for (const undo of back.reverse()) await undo()
-    throw error
+    throw new Error(`${writing}: ${(error as Error).message}`)
   } finally {
     workspace.close()
   }

@@ -29,7 +29,7 @@ async function newcomer(files: Record<string, string> = project, server?: { url:
 }
 /** What somebody could have written, without what every start keeps. */
 const written = (at: Home): string[] => [
-  ...(existsSync(join(at.home, '.vtcode')) ? readdirSync(join(at.home, '.vtcode')) : []).filter((name) => !/^(approvals\.key|cache|state)$/.test(name)),
+  ...(existsSync(join(at.home, '.vtcode')) ? readdirSync(join(at.home, '.vtcode')) : []).filter((name) => !/^(approvals\.key|cache|state|trust\.json)$/.test(name)),
   ...readdirSync(at.root).filter((name) => ['AGENTS.md', 'vtcode.config.yaml'].includes(name)),
 ]
 const all = ['vtcode.config.yaml', 'init.json', 'AGENTS.md', 'vtcode.config.yaml'].sort()
@@ -151,7 +151,7 @@ describe('what is in the way is said, and nothing is half-written', () => {
     ['a key that is refused', async () => ({ env: { ANTHROPIC_API_KEY: 'x'.repeat(20), ANTHROPIC_BASE_URL: `${(await localServer({ status: 401 })).url}/v1` } }), /VT_LLM_AUTH: [^]*Nothing was written/, 3],
     ['a server without models', async () => ({ env: { OLLAMA_BASE_URL: `${(await localServer({ models: [] })).url}/v1` } }), /ollama: the server at \S+ lists no model/, 3],
     ['a model that nobody has', async () => ({ words: ['--model', 'nobody/m'] }), /Unknown provider 'nobody'/, 3],
-    ['a home that cannot be written', async () => ({ env: { VTCODE_HOME: '/proc/vtcode' } }), /Nothing was written: .*\/proc/, 1],
+    ['a home that cannot be written', async () => ({ env: { VTCODE_HOME: '/sys/vtcode' } }), /Nothing was written: .*\/sys/, 1],
     ['a file in the place of the home', async (at) => ({ env: { VTCODE_HOME: await at.write('plain', 'x').then(() => join(at.root, 'plain/vtcode')) } }), /Nothing was written|is not a folder|cannot be opened/, 1],
     ['AGENTS.md that is a folder', async (at) => (mkdirSync(join(at.root, 'AGENTS.md')), { words: ['--agents'] }), /AGENTS\.md is there already/, 0],
   ]
@@ -173,7 +173,7 @@ describe('what is in the way is said, and nothing is half-written', () => {
   it('where the last of several files cannot be written, those before it are taken back', async () => {
     const { at, env } = await newcomer()
     mkdirSync(join(at.home, '.vtcode/init.json'), { recursive: true })
-    expect(await vtcode(at, ['init', '--yes'], { env })).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was written') })
+    expect(await vtcode(at, ['init', '--yes'], { env })).toMatchObject({ code: 1, err: expect.stringMatching(/Nothing was written: \S+init\.json: /) })
     expect(written(at)).toEqual(['init.json'])
   })
   it('two at once leave whole files: each writes all or says why not', async () => {
@@ -187,6 +187,54 @@ describe('what is in the way is said, and nothing is half-written', () => {
     expect(written(at).sort()).toEqual(all)
     expect(Object.keys(JSON.parse(readFileSync(join(at.home, '.vtcode/init.json'), 'utf8')))).toEqual([at.root])
   })
+})
+
+describe('a provider', () => {
+  const entry = (url: string, more: object) => JSON.stringify({ custom_providers: [{ name: 'team', base_url: `${url}/v1`, models: ['m'], api_key_env: 'none', ...more }], agent: { model: 'team/m' } })
+  it('of the repository is not written into the settings of the user, who would have a name that nobody knows elsewhere', async () => {
+    const { url } = await localServer()
+    const { at, env } = await newcomer({ ...project, 'vtcode.config.json': entry(url, {}) })
+    await vtcode(at, ['trust', 'add', '--all'])
+    expect(await vtcode(at, ['init', '--yes'], { env })).toMatchObject({ code: 0, out: expect.stringContaining('+   model: ollama/tiny') })
+    await vtcode(at, ['init', '--undo', '--yes'], { env })
+    expect(await vtcode(at, ['init', '--yes', '--model', 'team/m'], { env })).toMatchObject({ code: 3, err: expect.stringContaining('team is a provider of this repository') })
+    expect(written(at)).toEqual([])
+  })
+  it('that people sign in to is signed in to: by a flag, or when a person says so', async () => {
+    const token = 'token-of-the-user-abcdef'
+    const server = hold(
+      await serve((request, response, { path }) => {
+        const json = (status: number, value: object) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+        if (path === '/device') return json(200, { device_code: 'dev', user_code: 'WDJB-MJHT', verification_uri: 'https://example.org/device', interval: 1 })
+        if (path === '/token') return json(200, { access_token: token, token_type: 'bearer' })
+        if (request.headers.authorization !== `Bearer ${token}`) return json(401, { error: { message: 'no' } })
+        return response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {"id":"1","choices":[{"index":0,"delta":{"content":"welcome"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+      }),
+    )
+    const auth = { type: 'oauth', token_url: `${server.url}/token`, client_id: 'us', device: `${server.url}/device` }
+    for (const asked of [false, true]) {
+      const { at, settings } = await newcomer({})
+      mkdirSync(dirname(settings))
+      writeFileSync(settings, entry(server.url, { api_key_env: undefined, auth }))
+      const env = { OLLAMA_BASE_URL: 'http://127.0.0.1:9/v1' }
+      expect(await vtcode(at, ['init', '--yes'], { env })).toMatchObject({ code: 3, err: expect.stringMatching(/VT_LLM_AUTH[^]*Nothing was written/) })
+      if (!asked) {
+        const ran = await vtcode(at, ['init', '--yes', '--sign-in'], { env })
+        expect(ran).toMatchObject({ code: 0, err: expect.stringMatching(/WDJB-MJHT[^]*team\/m answers after[^]*team\/m did not call the tool/) })
+        continue
+      }
+      const person = await typing(at, ['init'], { env })
+      await person.until('Which model?')
+      person.terminal.write('\r')
+      await person.until('Sign in to team?')
+      person.terminal.write('\u001b[A\r')
+      await person.until('WDJB-MJHT')
+      await person.until('team/m answers after')
+      await person.until('Which mode?')
+      person.terminal.write('\u001b')
+      await person.end()
+    }
+  }, 60_000)
 })
 
 describe('AGENTS.md', () => {

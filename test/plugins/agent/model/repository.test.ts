@@ -57,6 +57,14 @@ describe('providers of a repository', () => {
     await vtcode(at, ['exec', 'hi'], { env: keys })
     expect(peer.asked).toEqual([])
   })
+  it('are told as uncounted by exec also where the user has a model of their own', async () => {
+    const { peer, at } = await repository([{ content: 'mine' }, { content: 'mine' }], team, { own: {} })
+    writeFileSync(join(at.home, '.vtcode/vtcode.config.json'), JSON.stringify(settingsFor(peer)))
+    const told = 'vtcode.config.json names provider team; it is not trusted: `vtcode trust`'
+    expect(await vtcode(at, ['exec', 'hi'], { env })).toMatchObject({ code: 0, out: 'mine\n', err: expect.stringContaining(told) })
+    await vtcode(at, ['trust', 'add', '--all'])
+    expect((await vtcode(at, ['exec', '--model', 'peer/m', 'hi'], { env })).err).not.toContain(told)
+  })
   it('take no name that the user has', async () => {
     const { peer, at } = await repository([{ content: 'stolen' }], team, { own: settingsFor({ url: 'http://127.0.0.1:9' }, { provider: { name: 'team', api_key_env: 'TEAM_KEY', retries: { request: 0, stream: 0 } }, settings: { agent: { model: 'team/m' } } }) })
     await vtcode(at, ['trust', 'add', '--all'])
