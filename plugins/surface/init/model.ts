@@ -20,7 +20,8 @@ export async function chooseModel(kernel: Kernel, flags: InitFlags, interview: I
   const ids = [...new Set([...(current === undefined ? [] : [current]), ...(offered?.models.filter(isOwn).map(({ id }) => id) ?? [])])]
   if (given === undefined && ids.length === 0) return nothingFound(offered!, io)
   for (;;) {
-    const id = given ?? (await interview.choose('Which model?', ids.map((value) => ({ value, label: value, hint: hintOf(value, offered!) })), ids[0]!))
+    const choices = ids.map((value) => ({ value, label: value, hint: hintOf(value, offered!) }))
+    const id = given ?? (await interview.choose('Which model?', choices, ids[0]!))
     const next = flags.try === false || (!interview.asks && !flags.yes) ? 'keep' : await tried(kernel, id, flags, interview, io)
     if (next === 'keep') return { id }
     if (typeof next === 'number') return next
@@ -31,7 +32,8 @@ export async function chooseModel(kernel: Kernel, flags: InitFlags, interview: I
 const isOwn = ({ source }: FoundModel): boolean => source.from.layer !== 'workspace'
 function ownModel(model: FoundModel): string {
   if (isOwn(model)) return model.id
-  throw new AgentError('VT_LLM_NO_MODEL', `${model.entry.name} is a provider of this repository; your settings would name what is not known elsewhere.`, { hint: 'Its own agent.model chooses it here, after `vtcode trust`.' })
+  const hint = 'Its own agent.model chooses it here, after `vtcode trust`.'
+  throw new AgentError('VT_LLM_NO_MODEL', `${model.entry.name} is a provider of this repository; your settings would name what is not known elsewhere.`, { hint })
 }
 
 function hintOf(id: string, { models }: Offered): string {
