@@ -1,11 +1,13 @@
 import { inert, quotedReason } from '../../core/base/index.js'
 import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
-import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, parseRule, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
+import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor, receiver } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
 import { inspection } from './permission/inspections.js'
 import { beyondRights } from './permission/left.js'
 import { rulesLift, word, type ModeWord } from './permission/modes.js'
+import { steeredBy } from './permission/steered_by.js'
+import { inMode, wayOut, type Runs } from './permission/ways.js'
 import { verdict } from './permission/words.js'
 
 /** What is left of the rights, rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
@@ -20,13 +22,13 @@ const permission: Policy = async (call, context) => {
   if (denied) return byRule(call, 'deny', denied, context)
   const byMode = await worstOf(facts, rules)
   const approvals = byMode?.word === 'ask' ? approvalsFor(facts, context) : undefined
-  if (byMode?.word === 'deny') return refuse(facts, rules, byMode)
+  if (byMode?.word === 'deny') return refuse(facts, context, byMode)
   const asked = await hit(facts, rules.ask)
   if (asked) return byRule(call, 'ask', asked, context)
   if (!byMode || (await approvals?.has())) return undefined
   const sent = receiver(facts, context)
   const asks = sent && { asks: [quotedReason(byMode.reason), quotedReason(`It goes to ${sent.shown}, which runs.`)] }
-  return { ...(await refuse(facts, rules, byMode)), ...asks, ...(approvals?.lasting && { lasting: approvals.lasting }) }
+  return { ...(await refuse(facts, context, byMode)), ...asks, ...(approvals?.lasting && { lasting: approvals.lasting }) }
 }
 export default permission
 
@@ -70,13 +72,16 @@ async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise
   const { call } = facts
   const verdict = word(call.mode, effect)
   if (verdict === 'run') return undefined
-  if (rulesLift(call.mode) && allowed(facts, effect, rules.allow)) {
+  const isAllowed = rulesLift(call.mode) && allowed(facts, effect, rules.allow)
+  if (isAllowed || call.mode === 'full-auto') {
     const hidden = effect === 'exec' ? hiddenFrom(facts, rules) : undefined
-    return hidden === undefined ? undefined : { word: verdict, effect, reason: `What the command starts cannot be determined from its text: ${hidden}.`, way: plainly[verdict] }
+    const kind = call.mode === 'full-auto' ? 'deny' : verdict
+    if (hidden !== undefined) return { word: kind, effect, reason: `What the command starts cannot be determined from its text: ${hidden}.`, way: plainly[kind] }
+    if (isAllowed) return undefined
   }
   if (effect === 'write' && call.mode === 'plan' && onlyPlans(facts)) return undefined
   const commands = effect === 'exec' && facts.hasCommand ? await judgeCommands(facts, rulesLift(call.mode) ? rules : { ...rules, allow: [] }) : undefined
-  if (commands?.free === 'allowed' || (commands?.free === 'read' && call.mode !== 'full-auto')) return undefined
+  if (commands?.free) return undefined
   return { word: verdict, effect, reason: reasons[verdict](call, effect) + (commands?.reason ? `: ${commands.reason}.` : '.') }
 }
 
@@ -105,20 +110,8 @@ const does: Record<Effect, string> = {
 }
 const reasons: Record<ModeWord, (call: Call, effect: Effect) => string> = {
   run: () => '',
-  ask: (call, effect) => `${call.slot} ${does[effect]}, which mode ${call.mode} does not do unasked`,
-  deny: (call, effect) =>
-    call.mode === 'plan'
-      ? `${call.slot} ${does[effect]}; plan mode only reads${effect === 'write' ? ' and writes below .vtcode/plans/' : ''}`
-      : `${call.slot} is not on the list of what full-auto may do`,
-}
-
-/** The rule with which this would run and least beside it: a single plain command by its words where they are enough, everything else by its slot. */
-async function narrowest(facts: CallFacts, rules: RuleSet): Promise<string> {
-  const [command = [], ...more] = facts.commands()
-  const text = [command].flat().join(' ')
-  const plain = more.length === 0 && text.length <= 80 && /^[\w./:@=-]+( [\w./:@=-]+)*$/.test(text)
-  const rule = plain ? parseRule(`Bash(${text})`, 'allow', facts.workspace.root) : undefined
-  return rule && !(await worstOf(facts, { ...rules, allow: [...rules.allow, rule] })) ? rule.text : facts.call.slot
+  ask: ({ slot, mode }, effect) => (mode === 'full-auto' ? `${slot} is not on the list of what full-auto may do` : `${slot} ${does[effect]}, which mode ${mode} does not do unasked`),
+  deny: ({ slot }, effect) => `${slot} ${does[effect]}; plan mode only reads${effect === 'write' ? ' and writes below .vtcode/plans/' : ''}`,
 }
 
 /** A rule on the slot would not do. */
@@ -128,7 +121,17 @@ const plainly: Record<ModeWord, string> = {
   deny: 'name every program of the command in plain words',
 }
 
-async function refuse(facts: CallFacts, rules: RuleSet, { word: kind, effect, reason, way }: Objection): Promise<Verdict> {
+async function refuse(facts: CallFacts, { settings }: Context, { word: kind, effect, reason, way }: Objection): Promise<Verdict> {
   const next = effect === 'exec' ? inspection(facts) : undefined
-  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, ...(way === undefined ? { rule: await narrowest(facts, rules) } : { way }), ...(next && { next }) })
+  const blocks = settings as Blocks
+  const { verdicts, untold } = await steeredBy(facts)
+  // Another policy asks about what decides what other programs run, in every mode.
+  const isAsked = verdicts.length > 0 || untold !== undefined
+  const runs: Runs = async (mode, more) => {
+    if (isAsked) return false
+    const other = inMode(facts, blocks, mode, more)
+    return (await hit(other.facts, other.rules.ask)) === undefined && (await worstOf(other.facts, other.rules)) === undefined
+  }
+  const out = way ?? (await wayOut(facts, blocks.policy?.max_mode ?? 'full-auto', runs))
+  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, way: out, ...(next && { next }) })
 }

@@ -1,28 +1,17 @@
 import type { Call, Context, Policy, Verdict } from '../../core/index.js'
 import { confinement, sandboxSettings } from '../lib/process/index.js'
-import { factsOf, namesOfPlaces, writtenByCommands } from '../lib/rules/index.js'
+import { factsOf } from '../lib/rules/index.js'
 import { sandbox } from '../lib/sandbox/index.js'
-import { configuredPlaces, judgePath, onceWritten } from '../lib/steering/index.js'
+import { steeredBy } from './permission/steered_by.js'
 
-/** Slots that take a folder with all it holds. */
-const takesFolders = ['unified_file/move', 'unified_file/copy', 'unified_file/delete']
-
-/** What runs or steers other programs is not changed by a tool: denied outright, or asked for, and in full-auto denied. */
+/** What runs or steers other programs is not changed by a tool: denied outright, or asked for. */
 const protected_paths: Policy = async (call, context) => {
-  const facts = factsOf(call, context)
-  const written = facts.hasCommand ? await writtenByCommands(facts) : { names: [] }
-  const names = [...(call.effects.includes('write') ? namesOfPlaces(call) : []), ...written.names]
-  if (names.length === 0 && written.untold === undefined) return undefined
-  const { root } = context.workspace
-  const configured = await configuredPlaces(root)
-  const has = onceWritten(names, root)
-  const whole = takesFolders.includes(call.slot)
-  const verdicts = names.flatMap((name) => judgePath(name, root, { whole, configured, has }) ?? [])
+  const { verdicts, untold } = await steeredBy(factsOf(call, context))
   const worst = verdicts.find(({ verdict }) => verdict === 'deny') ?? verdicts[0]
-  if (!worst) return written.untold !== undefined && !(await isConfined(call, context)) ? untold(call, written.untold) : undefined
+  if (!worst) return untold !== undefined && !(await isConfined(call, context)) ? undetermined(call, untold) : undefined
   const { verdict, path, reason } = worst
   const details = { not_applied: true, say: `Not applied. The path is protected, so nothing was changed; next action: ask the user to change ${path} by hand.` }
-  if (verdict === 'deny' || call.mode === 'full-auto') return { deny: reason, hint: 'Ask the user to change it by hand.', details }
+  if (verdict === 'deny') return { deny: reason, hint: 'Ask the user to change it by hand.', details }
   return { ask: reason, asks: everyReason(verdicts.map((one) => one.reason)), hint: 'The user has to agree to this change.', details }
 }
 
@@ -39,7 +28,7 @@ async function isConfined({ caller, input }: Call, context: Context): Promise<bo
   return use === 'required' || (use === 'auto' && !('missing' in (await sandbox())))
 }
 
-function untold({ mode }: Call, what: string): Verdict {
+function undetermined({ mode }: Call, what: string): Verdict {
   const reason = `It cannot be determined ${what}; no sandbox keeps what steers other programs.`
   return mode === 'full-auto' ? { deny: reason, hint: 'Name in plain words what is written.' } : { ask: reason, hint: 'The user has to agree, or the command names in plain words what it writes.' }
 }

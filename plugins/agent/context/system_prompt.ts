@@ -58,5 +58,5 @@ const modeText: Record<Mode, string> = {
   plan: 'Mode plan: nothing may be changed. Read, search, and answer or propose.',
   ask: 'Mode ask: reading is free; every change needs the consent of the user, who may not be there.',
   auto: 'Mode auto: changes in the folder are free; commands and network go by rules, the rest needs consent.',
-  'full-auto': 'Mode full-auto: nothing asks; what is denied stays denied. Be careful.',
+  'full-auto': 'Mode full-auto: what is on its list runs unasked; the rest needs consent of the user, who may not be there. Be careful.',
 }

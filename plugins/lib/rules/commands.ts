@@ -141,11 +141,11 @@ export async function readsOnly(argv: Argv, places: WordPlace[], facts: CallFact
 }
 
 /**
- * Plan mode knows programs that cannot but read, and full-auto only what is listed; elsewhere git may look where it will run with
- * `gitAlone`, unless a rule keeps files from being read: of a file's content git has more than one name.
+ * Plan mode knows programs that cannot but read; elsewhere git may look where it will run with `gitAlone`, unless a rule keeps files
+ * from being read: of a file's content git has more than one name.
  */
 async function gitMayLook(argv: Argv, { call, workspace, commands }: CallFacts, { deny, ask }: RuleSet): Promise<boolean> {
-  if (call.slot !== 'unified_exec/run' || !['ask', 'auto'].includes(call.mode)) return false
+  if (call.slot !== 'unified_exec/run' || call.mode === 'plan') return false
   if (showsContents(argv) && [...deny, ...ask].some(({ lifts, path }) => lifts === 'read' && path)) return false
   for (const command of commands()) if (!(await looksWithGit(command, workspace.root))) return false
   return true

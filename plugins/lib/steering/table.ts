@@ -4,7 +4,7 @@ export interface SteeringName {
   name: string
   /** `root`: only in the root of the workspace. */
   at: 'root' | 'anywhere'
-  /** `deny`: never written by a tool. `ask`: the user is asked; in full-auto it is denied. */
+  /** `deny`: never written by a tool. `ask`: the user is asked. */
   verdict: 'deny' | 'ask'
   /** What it steers, as the end of a sentence. */
   steers: string

@@ -7,7 +7,7 @@ const table: Record<Mode, Record<Effect, ModeWord>> = {
   plan: { read: 'run', ask: 'run', write: 'deny', exec: 'deny', net: 'ask' },
   ask: { read: 'run', ask: 'run', write: 'ask', exec: 'ask', net: 'ask' },
   auto: { read: 'run', ask: 'run', write: 'run', exec: 'ask', net: 'ask' },
-  'full-auto': { read: 'run', ask: 'run', write: 'deny', exec: 'deny', net: 'deny' },
+  'full-auto': { read: 'run', ask: 'run', write: 'ask', exec: 'ask', net: 'ask' },
 }
 
 export const word = (mode: Mode, effect: Effect): ModeWord => table[mode][effect]

@@ -30,12 +30,12 @@ describe('protected paths', () => {
 
   const guarded = ['.vscode/tasks.json', '.VSCode/settings.json', 'sub/.vscode/launch.json', 'app.code-workspace', '.cursor/mcp.json', '.gemini/settings.json', '.codex/config.toml', '.zed/tasks.json', '.devcontainer/devcontainer.json', '.devcontainer.json', '.idea/workspace.xml', 'opencode.json', '.opencode/plugin/a.ts', '.githooks/pre-push', '.envrc', '.gitmodules', 'sub/.vtcode/config.yaml', '.h\u200busky/pre-commit', 'vtcode.config.ts', 'vtcode.config.yaml', '.mcp.json', '.agents/skills/x/SKILL.md', '.claude/settings.json', '.husky/pre-commit', '.bashrc', 'home/.zshrc', '.Profile', 'sub/.mcp.json', '.vtcode/plans/.envrc', '.vtcode/plans/a/.vscode/tasks.json', '.vtcode/plans/vtcode.config.json',
     '.pre-commit-config.yaml', 'sub/lefthook.yml', '.lefthook.yaml', 'lefthook-local.yml', '.overcommit.yml', 'mise.toml', 'mise.local.toml', '.mise.toml', '.config/mise/conf.d/a.toml', 'mise/config.toml', '.vimrc', '.exrc', '.nvim.lua', '.kiro/settings/mcp.json', '.windsurf/hooks.json', '.roo/mcp.json', '.amazonq/mcp.json', '.continue/mcpServers/a.yaml', '.junie/mcp/mcp.json', 'crush.json', '.vs/mcp.json']
-  it.each(guarded)('%s is asked for, in full-auto denied', async (path) => {
+  it.each(guarded)('%s is asked for, in full-auto too', async (path) => {
     await using auto = await boot('auto')
     await using full = await boot('full-auto')
     expect(await put(auto, { path })).toBe('ask')
     expect(word(await auto.call('put', { path }, { approve: () => true }))).toBe('run')
-    expect(await put(full, { path })).toBe('deny')
+    expect(await put(full, { path })).toBe('ask')
   })
 
   it.each(['.gitignore', '.github/workflows/ci.yml', 'git/config', '.vtcode/plans/next.md', 'src/.vtcodex', 'docs/.git.md', 'vtcode.configs', '.env', 'package.json', '.npmrc', '.gitattributes', '.tool-versions', '.nvmrc', 'Makefile', 'mise/tasks/build', 'src/mise.ts', '.vs/slnx.sqlite', 'lefthook/README.md', '.gdbinit', '.dir-locals.el'])('%s is an ordinary path', async (path) => {
@@ -149,9 +149,8 @@ describe('protected paths', () => {
       const config = { automation: { full_auto: { enabled: true, allowed_tools: ['unified_file'] } } }
       for (const [input, expected] of moves) {
         await using booted = await bootKernel({ mode, files, config })
-        const wanted = mode === 'full-auto' && expected === 'ask' ? 'deny' : expected
-        expect([mode, input, word(await booted.call('unified_file', input))]).toEqual([mode, input, wanted])
-        if (wanted !== 'run') for (const [path, text] of Object.entries(files)) expect(await booted.read(path)).toBe(text)
+        expect([mode, input, word(await booted.call('unified_file', input))]).toEqual([mode, input, expected])
+        if (expected !== 'run') for (const [path, text] of Object.entries(files)) expect(await booted.read(path)).toBe(text)
       }
     }
   })
@@ -169,10 +168,10 @@ describe('protected paths', () => {
   })
   it('hold at the command line too', async () => {
     await using workspace = await tempWorkspace({ 'kit/.idea/a.xml': '' })
-    for (const [mode, code] of [['auto', 'VT_POLICY_NEEDS_APPROVAL'], ['full-auto', 'VT_POLICY_DENIED']] as const) {
+    for (const mode of ['auto', 'full-auto'] as const) {
       for (const words of [['write', '--path', '.Cursor/mcp.json', '--content', '{}'], ['move', '--path', 'kit', '--destination', 'x'], ['write', '--path', '.envrc', '--content', 'x']]) {
         const { stdout, code: exit } = await vtcode(workspace, ['call', '--mode', mode, 'unified_file', ...words])
-        expect([mode, words, exit, (JSON.parse(stdout) as { error: { code: string } }).error.code]).toEqual([mode, words, 1, code])
+        expect([mode, words, exit, (JSON.parse(stdout) as { error: { code: string } }).error.code]).toEqual([mode, words, 1, 'VT_POLICY_NEEDS_APPROVAL'])
       }
     }
   })
@@ -207,11 +206,11 @@ describe('a command', () => {
     expect([await made.read('.git/config'), await made.read('.vtcode/tool-policy.json')]).toEqual([before, files['.vtcode/tool-policy.json']])
   })
 
-  it('that writes what other programs are steered by is asked for, in full-auto denied', async () => {
+  it('that writes what other programs are steered by is asked for, in full-auto too', async () => {
     await using auto = await open('auto')
     await using full = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' }, policy, automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } } }, files })
     for (const command of ['echo x > .mcp.json', 'cp a.txt .husky/pre-commit', 'touch vtcode.config.yaml', 'cp src/.mcp.json .', 'echo x >> ~/.bashrc']) {
-      expect([command, word(await auto.call('unified_exec', { action: 'run', command })), word(await full.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask', 'deny'])
+      expect([command, word(await auto.call('unified_exec', { action: 'run', command })), word(await full.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask', 'ask'])
     }
   })
 

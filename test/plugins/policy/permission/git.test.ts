@@ -51,11 +51,12 @@ describe('git that only looks', () => {
     expect(await say(asked, 'git status')).toBe('run')
   })
 
-  it('is not in the set of plan mode, nor on a list of full-auto that is empty', async () => {
+  it('is not in the set of plan mode, and runs in full-auto as in auto', async () => {
     await using plan = await repository({ mode: 'plan' })
     expect(await say(plan, 'git status')).toBe('deny')
     await using full = await repository({ mode: 'full-auto' })
-    expect(await say(full, 'git status')).toBe('deny')
+    expect(await say(full, 'git status')).toBe('run')
+    expect(await say(full, 'git push')).toBe('ask')
   })
 
   it('is asked for with any option, word or company that is not known to be harmless', async () => {
