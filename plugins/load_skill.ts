@@ -23,6 +23,8 @@ export default (async ({ input: { name }, caller }, context) => {
     const resources = await resourcesOf(skill, folder)
     const brings = resources.some((path) => /^vtcode(?:\.ya?ml|\.json|\/.*)$/.test(path))
     const activation = brings ? await context.host.bring(skill, context.session) : { active: [], left: [] }
+    // What a skill brings ends with its session, and each call of the command line is one.
+    const isAlone = caller.surface === 'call'
     const output = {
       name: skill.name,
       description: text.description,
@@ -35,14 +37,19 @@ export default (async ({ input: { name }, caller }, context) => {
       ...(text.allowed_tools.length > 0 && { allowed_tools: text.allowed_tools }),
       ...(text.compatibility !== undefined && { compatibility: text.compatibility }),
     }
-    const notices = noticesOf(body, activation)
-    return ok(output, { text: wrap(output, here), ...(notices.length > 0 && { notices }) })
+    const notices = [...noticesOf(body, activation), ...(isAlone && output.tools_added.length > 0 ? [oneCall(output.tools_added)] : [])]
+    return ok(output, { text: wrap(isAlone ? { ...output, tools_added: [] } : output, here), ...(notices.length > 0 && { notices }) })
   } catch (error) {
     // It was there when the skills were looked for.
     if (error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND') return unknownSkill(name, context)
     throw error
   }
 }) satisfies Handler<{ name: string }>
+
+const oneCall = (tools: string[]): Notice => ({
+  code: 'VT_SKILL_ONE_CALL',
+  message: `The skill brings ${tools.join(', ')}, for its session only, and each \`vtcode call\` is one of its own: they can be called in \`vtcode chat\`, \`vtcode exec\` and over MCP.`,
+})
 
 interface Loaded {
   name: string

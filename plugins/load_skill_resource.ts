@@ -9,7 +9,8 @@ export default (async (call, context) => {
   const { skill_name, resource_path } = call.input
   const skill = findSkill(skill_name, context, call.caller)
   if (!skill) return unknownSkill(skill_name, context)
-  if (!loadedIn(context.session).has(skill.id)) {
+  // Each call of the command line is a session of its own: there the order is for the person to keep.
+  if (call.caller.surface !== 'call' && !loadedIn(context.session).has(skill.id)) {
     return fail('VT_SKILL_NOT_LOADED', `The skill '${skill_name}' is not loaded.`, { next: { tool: 'load_skill', input: { name: skill_name } } })
   }
   using folder = openFolder(skill, context)

@@ -1,6 +1,6 @@
 import { codes, inert, notApplied, problem, questionText, quotedReason, type Call, type Code, type Failure, type JsonObject } from '../base/index.js'
 import type { Registry } from '../registry/index.js'
-import type { CallRun } from './context.js'
+import { waitedFor, type CallRun } from './context.js'
 import { reasonsOf, worse, type Judge, type Pipelines } from './pipelines.js'
 import type { Approval, Verdict } from './plugin_types.js'
 import { failed } from './refused.js'
@@ -53,14 +53,9 @@ const codeOf = (named: string | undefined): Code => (named !== undefined && Obje
 
 type Reply = Exclude<Approved, boolean | undefined>
 
-async function approval(request: Approval, { options, cancel }: CallRun): Promise<Reply | undefined> {
-  let answer: Approved
-  try {
-    answer = await options.approve?.(request)
-  } catch {
-    answer = false
-  }
-  if (cancel.aborted || answer === undefined) return undefined
+async function approval(request: Approval, run: CallRun): Promise<Reply | undefined> {
+  const answer: Approved = await waitedFor(run, async () => run.options.approve?.(request)).catch(() => false)
+  if (run.cancel.aborted || answer === undefined) return undefined
   if (typeof answer !== 'object' || answer === null) return { decision: answer === true ? 'allow' : 'deny' }
   const { decision, scope, followup, unanswered } = answer
   return {

@@ -57,6 +57,8 @@ export interface CallRun {
   readonly notes: { policy: string; note: JsonObject }[] | undefined
   over: boolean
   judged?: Judged
+  /** What people took to answer. */
+  waited_ms?: number
   /** What policies have judged, or a person was asked about. */
   readonly places: () => Call['places'] | undefined
   /** The workspace of its handlers, made on first use. */
@@ -80,6 +82,12 @@ export interface ContextServices {
   readonly dataOf: (contribution: Contribution) => string
   /** The worst that it and what lies with it may do. */
   readonly rightsOf: (contribution: Contribution) => readonly Effect[]
+}
+
+/** What a person answers: the time until then is theirs, not the call's. */
+export function waitedFor<T>(run: CallRun, answer: () => Promise<T>): Promise<T> {
+  const began = performance.now()
+  return answer().finally(() => (run.waited_ms = (run.waited_ms ?? 0) + performance.now() - began))
 }
 
 const nothing = Object.freeze({})
@@ -135,8 +143,12 @@ class CallContext implements Context {
   get judged() {
     return this.run.judged
   }
+  get waited_ms() {
+    return this.run.waited_ms ?? 0
+  }
   get ask() {
-    return visibleAsker(this.run.options.ask)
+    const ask = visibleAsker(this.run.options.ask)
+    return ask && ((...question: Parameters<typeof ask>) => waitedFor(this.run, () => ask(...question)))
   }
   get client() {
     return visibleClient(this.run.options.client)

@@ -110,6 +110,8 @@ export interface Context {
   readonly explain: ((note: JsonObject) => void) | undefined
   /** What became of the call before its policies: `allowed` when a question was answered by yes. For compactors; absent where no policy was asked. */
   readonly judged: Judged | undefined
+  /** What people took to answer so far, which is no time of the call. */
+  readonly waited_ms: number
   /** Puts questions to the user; absent when nobody can be asked. */
   readonly ask: Asker | undefined
   /** The program at the other end of the connection; absent where none can be asked. */

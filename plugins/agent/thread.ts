@@ -9,7 +9,7 @@ import {
 import { ContextWindow, Segments } from './context/index.js'
 import { Events } from './events/index.js'
 import { Finish, finishing, type FinishOptions, type FinishState } from './finish/index.js'
-import { CostLedger, noCost } from './ledger/index.js'
+import { CostLedger } from './ledger/index.js'
 import { Approvals, deferredFor, LifecycleHooks, ModelRequests, refusedChanges, runTurn, type LoopConversation, type RefusedChanges, type StartReason, type TurnEnd } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import {
@@ -125,7 +125,7 @@ export class Thread implements LoopConversation {
   /** Opens the run: from here on events are emitted. */
   async start(): Promise<void> {
     const { session_id, connection, kernel } = this
-    this.costs.run = noCost
+    this.costs.begin()
     this.turns = 0
     this.corrections = 0
     this.began = this.providers.clock.now()
@@ -236,7 +236,7 @@ export class Thread implements LoopConversation {
     const code = this.completion.outcome(outcome === 'success' && refused ? 'escalated' : outcome)
     const { text, failure } = this.last
     try {
-      if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.keep('idle')
+      if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.ended(code)
       await this.events.emit({
         type: 'thread.completed',
         outcome_code: code,
@@ -257,7 +257,7 @@ export class Thread implements LoopConversation {
 
   /** The outcome of a run that cannot begin. */
   refused(failure: AgentError): RunOutcome {
-    this.costs.run = noCost
+    this.costs.begin()
     this.turns = 0
     this.last = { outcome: 'failed', text: '', failure }
     return this.outcomeOf('failed')
@@ -267,7 +267,7 @@ export class Thread implements LoopConversation {
     const { text, failure } = this.last
     const { subtype, exit_code } = outcomeTable[code]
     const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
-    return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), ...this.completion.proof, ...this.notApplied(), ...(error && { error }) })
+    return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), num_requests: this.costs.requests, ...this.completion.proof, ...this.notApplied(), ...(error && { error }) })
   }
   private notApplied(): Pick<RunOutcome, 'not_applied'> {
     const { not_applied } = this.state
@@ -281,7 +281,7 @@ export class Thread implements LoopConversation {
   async close(): Promise<void> {
     await Promise.allSettled([this.tail])
     const { outcome } = this.last
-    if (outcome === 'success' && this.turns > 0) this.manifestWriter.keep('completed')
+    this.manifestWriter.over()
     await Promise.allSettled([this.manifestWriter.settled()])
     await this.lifecycle.end(outcome === 'success' ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'error')
     await this.kernel.endSession(this.session_id)

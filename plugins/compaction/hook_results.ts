@@ -11,13 +11,16 @@ async function withHookResults(result: Result, call: Call, context: Context): Pr
   const used = result.ok || result.error.details?.not_applied !== true
   const event = result.ok ? 'PostToolUse' : 'PostToolUseFailure'
   const chosen = used ? await hooksFor(event, call, context) : []
-  const ran = await runHooks(event, chosen, call, context, extra(result, call))
+  const ran = await runHooks(event, chosen, call, context, extra(result, call, context))
   const notices = [...before, ...ran.flatMap(remarksOf)]
   const replaced = result.ok ? ran.reduce(replace, result) : result
   return notices.length === 0 ? replaced : { ...replaced, notices: [...(replaced.notices ?? []), ...notices] }
 }
 
-const extra = (result: Result, call: Call): JsonObject => ({ ...(result.ok ? { tool_response: result.output } : { error: result.error.message }), duration_ms: Date.now() - call.at })
+const extra = (result: Result, call: Call, { waited_ms }: Context): JsonObject => ({
+  ...(result.ok ? { tool_response: result.output } : { error: result.error.message }),
+  duration_ms: Math.max(0, Math.round(Date.now() - call.at - waited_ms)),
+})
 
 function remarksOf({ output }: Ran): Notice[] {
   if (output.kind === 'failed') return [{ code: 'VT_HOOK_FAILED', message: output.reason }]

@@ -1,13 +1,13 @@
 import { visibleJson } from '../../core/base/index.js'
 import type { Approval, Io, JsonObject, Kernel } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
-import { approver, asker, cutLine, helpWidth, interactive, oneLine, readInput, say, slotHelp, takeTool, CallUsageError } from '../lib/terminal/index.js'
+import { approver, asDocument, asker, cutLine, helpWidth, interactive, oneLine, readInput, say, slotHelp, takeTool, CallUsageError, type OutputForm } from '../lib/terminal/index.js'
 
 const usage = `Usage: vtcode call [flags] <tool> [action] [--field value …]
 
-Calls one tool and prints its answer as one JSON document. The flags of the
-program and --session ID stand before the tool's name; everything behind it is
-input:
+Calls one tool and prints its answer: text at a terminal, one JSON document
+into a pipe or a file; --json and --text choose. These, --session ID and the
+flags of the program stand before the tool's name; all behind it is input:
   --field value     a field; repeated it becomes a list, without a value it is
                     true; --field=value keeps leading dashes
   --input '{…}'     the whole input as JSON; --input - reads it from stdin
@@ -19,7 +19,7 @@ input:
 Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 130 interrupted.
 `
 
-/** `vtcode call`: one call, one JSON document. */
+/** `vtcode call`: one call, and its answer. */
 export default async function call(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const words = [...argv]
   if (words[0] === '--help' || words[0] === '-h') {
@@ -28,9 +28,9 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   }
   let tool: string
   let input: JsonObject
-  let session: string | undefined
+  let flags: CallFlags
   try {
-    session = takeSession(words)
+    flags = takeFlags(words)
     tool = takeTool(words)
     const help = helpFor(kernel, tool, words)
     if (help !== undefined) {
@@ -56,13 +56,14 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   const result = await kernel.call(tool, input, {
     signal: io.signal,
     surface: 'call',
-    ...(session !== undefined && { session }),
+    ...(flags.session !== undefined && { session: flags.session }),
     ...(interactive(io) && { approve: asked, ask: asker(io) }),
   })
   // A call of a name that was not known may have started servers.
   remarks(kernel, io, told, !result.ok && result.error.code === 'VT_TOOL_UNKNOWN')
   for (const { code, message } of result.notices ?? []) say(io, 'info', `${code}: ${message}`)
-  io.stdout.write(`${visibleJson(JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0))}\n`)
+  if (asDocument(io, flags)) io.stdout.write(`${visibleJson(JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0))}\n`)
+  else (await import('./call/shown.js')).show(result, io)
   return result.ok ? 0 : 1
 }
 
@@ -101,10 +102,23 @@ function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
   throw new CallUsageError(`${tool} has no actions; its fields are given by name: ${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`)
 }
 
-function takeSession(words: string[]): string | undefined {
-  if (words[0]?.startsWith('--session=')) return words.shift()!.slice('--session='.length)
-  if (words[0] !== '--session') return undefined
-  const [, id] = words.splice(0, 2)
-  if (id === undefined) throw new CallUsageError('--session needs the id of a session.')
-  return id
+interface CallFlags extends OutputForm {
+  session?: string
+}
+
+/** The flags before the name of the tool. Throws a UsageError. */
+function takeFlags(words: string[]): CallFlags {
+  const flags: CallFlags = {}
+  for (;;) {
+    const [word] = words
+    if (word === '--json') flags.json = true
+    else if (word === '--text') flags.text = true
+    else if (word?.startsWith('--session=')) flags.session = word.slice('--session='.length)
+    else if (word === '--session') {
+      if (words[1] === undefined) throw new CallUsageError('--session needs the id of a session.')
+      flags.session = words[1]
+      words.shift()
+    } else return flags
+    words.shift()
+  }
 }

@@ -1,6 +1,5 @@
-import { Writable } from 'node:stream'
 import { openWorkspace, type Io, type JsonObject, type Kernel } from '../../core/index.js'
-import { runCommand, verb } from '../lib/terminal/index.js'
+import { helpText, runCommand, verb } from '../lib/terminal/index.js'
 
 // Each script asks the program at every Tab, so that it knows the tools, sessions and skills that are there.
 const scripts = {
@@ -52,7 +51,7 @@ async function candidates(kernel: Kernel, before: readonly string[], partial: st
   const [name, ...rest] = words
   if (name === undefined) return partial.startsWith('-') ? programFlags : verbsOf(kernel)
   if (name === 'help') return verbsOf(kernel)
-  if (name === 'call') return ofCall(kernel, rest)
+  if (name === 'call') return ofCall(kernel, rest, partial)
   if (last === '--resume' || last === '--session' || name === 'resume' || (name === 'sessions' && rest.length === 1)) {
     const ids = await sessionsOf(kernel)
     if (!partial.startsWith('-')) return ids
@@ -75,9 +74,11 @@ function withoutProgramFlags(words: readonly string[]): string[] {
 const verbsOf = (kernel: Kernel): string[] => kernel.contributions().flatMap(({ kind, state, verb: name }) => (kind === 'surface' && state === 'active' && name ? [name] : []))
 
 /** The tool, then its action, then the fields that were not given; behind a field with choices these. */
-function ofCall(kernel: Kernel, [tool, ...rest]: string[]): string[] {
+function ofCall(kernel: Kernel, words: string[], partial: string): string[] {
   const slots = kernel.list()
-  if (tool === undefined) return slots.map((slot) => slot.tool)
+  const at = words.findIndex((word, index) => !word.startsWith('-') && words[index - 1] !== '--session')
+  const [tool, ...rest] = at < 0 ? [] : words.slice(at)
+  if (tool === undefined) return partial.startsWith('-') ? ['--json', '--text', '--session', '--help', ...programFlags] : slots.map((slot) => slot.tool)
   const own = slots.filter((slot) => slot.tool === tool)
   const slot = own.length === 1 && own[0]!.action === undefined ? own[0] : own.find(({ action }) => action === rest[0])
   if (!slot) return own.flatMap(({ action = [] }) => action)
@@ -97,14 +98,9 @@ async function sessionsOf(kernel: Kernel): Promise<string[]> {
   }
 }
 
-/** The flags and sub-commands that the help of a verb names. What a verb of others does with `--help` nobody knows. */
+/** The flags and sub-commands that the help of a verb names. */
 async function fromHelp(kernel: Kernel, name: string, partial: string, io: Io): Promise<string[]> {
-  const ours = kernel.contributions().some((one) => one.kind === 'surface' && one.verb === name && one.layer === 'builtin')
-  if (!ours) return []
-  const surface = await kernel.surface(name)
-  let text = ''
-  const sink = new Writable({ write: (chunk, _, done) => ((text += String(chunk)), done()) })
-  await surface?.(kernel, ['--help'], { ...io, stdout: Object.assign(sink, { isTTY: false }), stderr: Object.assign(new Writable({ write: (_chunk, _, done) => done() }), { isTTY: false }) })
+  const text = await helpText(kernel, name, io)
   const flags = [...text.matchAll(/(?<![\w-])--[a-z][\w-]*/g)].map(([flag]) => flag)
   const commands = [...(/^Commands:\n([\s\S]*?)(?:\n\n|(?![\s\S]))/m.exec(text)?.[1] ?? '').matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, word]) => word!)
   return partial.startsWith('-') || commands.length === 0 ? flags : commands

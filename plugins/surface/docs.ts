@@ -4,17 +4,18 @@ import { codes, readContract, type ContributionInfo, type Io, type Kernel, type 
 import { plainly } from '../../core/input/index.js'
 import { factTable, outcomeTable, turnBounds } from '../agent/cli/index.js'
 import { runCommand, say, verb } from '../lib/terminal/index.js'
+import { manPage } from './docs/man.js'
 
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, the codes in docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md.', io)
+  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, the codes in docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, and the man page.', io)
     .option('--check', 'only say whether they are fresh')
-    .action(({ check = false }: { check?: boolean }) => void (code = write(kernel, check, io)))
+    .action(async ({ check = false }: { check?: boolean }) => void (code = await write(kernel, check, io)))
   return runCommand(command, argv, () => code)
 }
 
-function write(kernel: Kernel, check: boolean, io: Io): number {
+async function write(kernel: Kernel, check: boolean, io: Io): Promise<number> {
   const root = kernel.workspace
   if (!isProject(root)) {
     say(io, 'error', `${root} is not the source of vtcode; its pages are made there.`)
@@ -23,10 +24,16 @@ function write(kernel: Kernel, check: boolean, io: Io): number {
   const builtin = kernel.contributions().filter(({ layer }) => layer === 'builtin')
   const slots = kernel.list().filter(({ chain }) => chain.some((id) => id.startsWith('builtin:')))
   const stale: string[] = []
-  const pages = [['manifests/README.md', () => catalogue(builtin, slots)], ['docs/errors.md', () => errorPage(builtin)], ['docs/agent-loop.md', loopPage], ['docs/settings.md', settingsPage]] as const
+  const pages = [
+    ['manifests/README.md', () => catalogue(builtin, slots)],
+    ['docs/errors.md', () => errorPage(builtin)],
+    ['docs/agent-loop.md', loopPage],
+    ['docs/settings.md', settingsPage],
+    ['man/vtcode.1', () => manPage(kernel, slots, io)],
+  ] as const
   for (const [name, make] of pages) {
     const before = read(join(root, name))
-    const after = make(before)
+    const after = await make(before)
     if (after === before) continue
     stale.push(name)
     if (check) continue

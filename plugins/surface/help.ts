@@ -4,6 +4,11 @@ import { columns, cutLine, helpWidth, oneLine, paint, say } from '../lib/termina
 
 /** `vtcode help`: the verbs that are there, built-in or not; `vtcode help <verb>` is `vtcode <verb> --help`. */
 export default async function help(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  const flag = argv.find((word) => word.startsWith('-') && word !== '--help' && word !== '-h')
+  if (flag !== undefined) {
+    say(io, 'error', `Unknown option '${oneLine(flag)}'; help takes the name of a verb.`)
+    return 2
+  }
   const [verb, ...rest] = argv.filter((word) => !word.startsWith('-'))
   if (verb === undefined) return overview(kernel, io)
   const surface = verb === 'help' ? undefined : await kernel.surface(verb)

@@ -1,6 +1,6 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { printFailure } from '../agent/cli/index.js'
-import { columns, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { asDocument, columns, printable, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
 
 /** `vtcode models`: which models can be had, what is known of one, and whether it answers. */
 export default async function models(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -12,21 +12,24 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
       code = io.signal.aborted ? 130 : printFailure(kernel, error, io)
     }
   }
-  const command = verb('models', 'Lists the models of the providers in your settings, describes one, tries one.', io)
-  command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) => guarded(() => list(kernel, json ?? false, io)))
+  const command = verb('models', 'Lists the models of the providers in your settings, describes one, tries one. At a terminal as text, into a pipe as JSON; --json and --text choose.', io)
+  command.command('list', { isDefault: true }).option('--json').option('--text').action((form: OutputForm) => guarded(() => list(kernel, asDocument(io, form), io)))
   command
     .command('describe <id>')
     .description('each fact with where it comes from')
     .option('--json')
-    .action((id: string, { json }: { json?: true }) => guarded(() => describe(kernel, id, json ?? false, io)))
+    .option('--text')
+    .action((id: string, form: OutputForm) => guarded(() => describe(kernel, id, asDocument(io, form), io)))
   command
     .command('check <id>')
     .description('sends one small request')
-    .option('--json', 'as it is printed anyway')
-    .action((id: string) =>
+    .option('--json')
+    .option('--text')
+    .action((id: string, form: OutputForm) =>
       guarded(async () => {
         const { checkModel } = await import('../agent/cli/index.js')
-        io.stdout.write(`${JSON.stringify(await checkModel(kernel, id, io.env, io.signal))}\n`)
+        const found = await checkModel(kernel, id, io.env, io.signal)
+        io.stdout.write(asDocument(io, form) ? `${JSON.stringify(found)}\n` : columns(Object.entries(found).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)])))
       }),
     )
   command

@@ -1,6 +1,6 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { SessionManifest } from '../agent/cli/index.js'
-import { columns, oneLine, runCommand, verb } from '../lib/terminal/index.js'
+import { ago, asDocument, columns, oneLine, runCommand, verb, type OutputForm } from '../lib/terminal/index.js'
 
 type Sessions = typeof import('../agent/cli/index.js')
 type Store = Awaited<ReturnType<Sessions['openStore']>>
@@ -16,31 +16,32 @@ interface SessionCommand {
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const here: SessionCommand = { kernel, io, sessions: await import('../agent/cli/index.js'), code: 0 }
-  const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, flags, fixes and deletes them.', io)
+  const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, flags, fixes and deletes them. At a terminal as text, into a pipe as JSON; --json and --text choose.', io)
   const marked = (id: string, mark: object) =>
     holding(here, id, async (store) => store.write('manifest.json', JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark })))
-  const listing = command.command('list', { isDefault: true }).option('--json').option('--all', 'those of other workspaces too')
-  listing.action((how: { json?: true; all?: true }) => list(here, how))
+  const listing = command.command('list', { isDefault: true }).option('--json').option('--text').option('--all', 'those of other workspaces too')
+  listing.action((how: OutputForm & { all?: true }) => list(here, how))
   command
     .command('show <id>')
-    .option('--json', 'as it is printed anyway')
+    .option('--json')
+    .option('--text')
     .option('--certificate', 'what proved its work, for `vtcode verify`')
-    .action((id: string, { certificate }: { certificate?: true }) => (certificate ? certify(here, id) : show(here, id)))
+    .action((id: string, { certificate, ...form }: OutputForm & { certificate?: true }) => (certificate ? certify(here, id) : show(here, id, form)))
   command.command('rename <id> <title...>').action((id: string, title: string[]) => marked(id, { title: title.join(' ').slice(0, 160) }))
   command.command('flag <id>').addArgument(command.createArgument('<flag>').choices(['no-export'])).action((id: string) => marked(id, { no_export: true }))
-  command.command('repair <id>').option('--json').action((id: string, { json }: { json?: true }) =>
+  command.command('repair <id>').option('--json').option('--text').action((id: string, form: OutputForm) =>
     holding(here, id, async (store) => {
       const cut = await here.sessions.repair(store)
-      if (json) io.stdout.write(`${JSON.stringify({ session_id: id, damaged_lines: cut })}\n`)
+      if (asDocument(io, form)) io.stdout.write(`${JSON.stringify({ session_id: id, damaged_lines: cut })}\n`)
       else io.stdout.write(cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`)
     }),
   )
   command.command('adopt <id>').description('takes over a session that came with the workspace: from then on it is one of yours').action((id: string) => adopt(here, id))
   command.command('delete <id>').action((id: string) => inWorkspace(here, (workspace) => here.sessions.removeSession(workspace, id)))
-  command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').option('--json').action(({ json }: { json?: true }) =>
+  command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').option('--json').option('--text').action((form: OutputForm) =>
     inWorkspace(here, async (workspace) => {
       const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now(), env: io.env })
-      io.stdout.write(json ? `${JSON.stringify({ deleted: gone })}\n` : gone.map((id) => `${id}\n`).join(''))
+      io.stdout.write(asDocument(io, form) ? `${JSON.stringify({ deleted: gone })}\n` : gone.map((id) => `${id}\n`).join(''))
     }),
   )
   return runCommand(command, argv, () => here.code)
@@ -68,15 +69,25 @@ const holding = (here: SessionCommand, id: string, what: (store: Store) => Promi
     }
   })
 
-const list = (here: SessionCommand, { json, all }: { json?: true; all?: true }): Promise<void> =>
+const list = (here: SessionCommand, { all, ...form }: OutputForm & { all?: true }): Promise<void> =>
   inWorkspace(here, async (workspace) => {
     const { sessions, io } = here
     const found = all ? await sessions.allSessions(workspace.root, io.env) : await sessions.listSessions(workspace)
     const turns = ({ turn_count: count }: SessionManifest) => `${count} ${count === 1 ? 'turn' : 'turns'}`
-    const row = (one: SessionManifest) => [one.session_id, one.updated_at, one.status, turns(one), ...(all ? [one.workspace] : []), one.title ?? one.first_prompt].map(oneLine)
-    if (json) io.stdout.write(`${JSON.stringify(found)}\n`)
+    const row = (one: SessionManifest) => [one.session_id, ago(one.updated_at, Date.now()), endOf(one), turns(one), ...(all ? [one.workspace] : []), one.title ?? one.first_prompt].map(oneLine)
+    if (asDocument(io, form)) io.stdout.write(`${JSON.stringify(found)}\n`)
     else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : columns(found.map(row)))
   })
+
+/** How the last run of a session ended, for a person. */
+const endOf = ({ status, outcome }: SessionManifest): string => (status === 'active' || status === 'interrupted' ? status : outcome === 'success' ? 'completed' : (outcome ?? status).replaceAll('_', ' '))
+
+/** The details of a session as a person reads them. */
+const shownOf = (one: SessionManifest): object => {
+  const { v: _, outcome: __, created_at, updated_at, total_cost_usd, status: ___, ...rest } = one
+  const cost = total_cost_usd === null ? 'not known' : `${total_cost_usd.toFixed(4)} USD`
+  return { ...rest, status: endOf(one), created: `${ago(created_at, Date.now())} (${created_at})`, updated: `${ago(updated_at, Date.now())} (${updated_at})`, cost }
+}
 
 /** The consent to a session that somebody else wrote: named by its id, and shown with what it holds. */
 const adopt = (here: SessionCommand, id: string): Promise<void> =>
@@ -96,9 +107,11 @@ const certify = (here: SessionCommand, id: string): Promise<void> =>
     here.io.stdout.write(`${await here.sessions.certificateOfSession(workspace, id)}\n`)
   })
 
-const show = (here: SessionCommand, id: string): Promise<void> =>
+const show = (here: SessionCommand, id: string, form: OutputForm): Promise<void> =>
   inWorkspace(here, async (workspace) => {
     const one = (await here.sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
     if (!one) await here.sessions.findSession(workspace, id, here.io.env)
-    here.io.stdout.write(`${JSON.stringify(one ?? {})}\n`)
+    const { io } = here
+    if (asDocument(io, form)) io.stdout.write(`${JSON.stringify(one ?? {})}\n`)
+    else if (one) io.stdout.write(columns(Object.entries(shownOf(one)).map(([name, value]) => [name.replaceAll('_', ' '), oneLine(String(value))])))
   })

@@ -1,30 +1,34 @@
 import { isAbsolute, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel, Skill } from '../../core/index.js'
-import { columns, oneLine, paint, printable, say } from '../lib/terminal/index.js'
+import { asDocument, columns, oneLine, paint, printable, say } from '../lib/terminal/index.js'
 import { checkSkills, prompt } from './skills/check.js'
 import { create } from './skills/create.js'
 
 const usage = `Usage:
-  vtcode skills list [--all] [--json]     what can be loaded; --all: and what
+  vtcode skills list [--all]              what can be loaded; --all: and what
                                           cannot, with the reason
-  vtcode skills info <name> [--json]      the details of one skill
-  vtcode skills validate <dir>… [--lenient] [--json]
+  vtcode skills info <name>               the details of one skill
+  vtcode skills validate <dir>… [--lenient]
                                           check by the open format, or by what
                                           loading asks for
   vtcode skills create <name> [--dir D] [--description T]
   vtcode skills prompt <dir>…             the <available_skills> block of the
                                           reference implementation
+
+At a terminal list, info and validate print text, into a pipe a JSON document;
+--json and --text choose.
 `
 const options = {
   all: { type: 'boolean' },
   json: { type: 'boolean' },
+  text: { type: 'boolean' },
   lenient: { type: 'boolean' },
   dir: { type: 'string' },
   description: { type: 'string' },
   help: { type: 'boolean' },
 } as const
-type Flags = { all?: boolean; json?: boolean; lenient?: boolean; dir?: string; description?: string; help?: boolean }
+type Flags = { all?: boolean; json?: boolean; text?: boolean; lenient?: boolean; dir?: string; description?: string; help?: boolean }
 
 /** `vtcode skills`: everything about skills that is not loading them. */
 export default async function skills(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -42,7 +46,8 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
     return 0
   }
   const [verb = 'list', ...rest] = words
-  const { all = false, json = false, lenient = false } = flags
+  const { all = false, lenient = false } = flags
+  const json = asDocument(io, flags)
   if (verb === 'list' && rest.length === 0) return list(kernel, { all, json }, io)
   if (verb === 'info' && rest.length === 1) return info(kernel, rest[0]!, json, io)
   if (verb === 'validate' && rest.length > 0) return checkSkills(rest, { lenient, json }, io)

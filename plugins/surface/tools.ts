@@ -1,7 +1,11 @@
 import { nearest } from '../../core/base/index.js'
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
-import { columns, cutLine, helpWidth, oneLine, paint, runCommand, say, slotHelp, verb } from '../lib/terminal/index.js'
+import { asDocument, columns, cutLine, helpWidth, oneLine, paint, runCommand, say, slotHelp, verb, type OutputForm } from '../lib/terminal/index.js'
+
+interface Form extends OutputForm {
+  long?: boolean
+}
 
 /** `vtcode tools`: what can be called. */
 export default async function tools(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -9,12 +13,13 @@ export default async function tools(kernel: Kernel, argv: string[], io: Io): Pro
   const command = verb('tools', 'Lists the tools with their actions, what each may do, and what it is for.', io)
     .argument('[tool...]', 'these tools only; one action is tool/action')
     .option('--long', 'the whole of each description')
-    .option('--json', 'as one JSON document')
-    .action((names: string[], how: { json?: boolean; long?: boolean }) => void (code = list(kernel, names, how, io)))
+    .option('--json', 'one JSON document, which is what a pipe gets')
+    .option('--text', 'text, which is what a terminal gets')
+    .action((names: string[], how: Form) => void (code = list(kernel, names, how, io)))
   return runCommand(command, argv, () => code)
 }
 
-function list(kernel: Kernel, names: string[], { json = false, long = false }: { json?: boolean; long?: boolean }, io: Io): number {
+function list(kernel: Kernel, names: string[], { long = false, ...form }: Form, io: Io): number {
   const known = [...new Set(kernel.list().flatMap(({ tool, slot }) => [tool, slot]))]
   const wrong = names.find((name) => !known.includes(name))
   if (wrong !== undefined) {
@@ -23,7 +28,7 @@ function list(kernel: Kernel, names: string[], { json = false, long = false }: {
     return 2
   }
   const slots = kernel.list().filter(({ tool, slot }) => names.length === 0 || names.includes(tool) || names.includes(slot))
-  if (json) io.stdout.write(`${JSON.stringify({ tools: slots.map(readable) })}\n`)
+  if (asDocument(io, { ...(long && { text: true }), ...form })) io.stdout.write(`${JSON.stringify({ tools: slots.map(readable) })}\n`)
   else io.stdout.write(slots.length === 1 && names.length === 1 ? slotHelp(slots[0]!, long) : render(slots, long, io))
   return 0
 }

@@ -1,7 +1,8 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { bootKernel, matches, testAction, type Booted, type Files } from 'vtcode/test'
+import { bootKernel, matches, tempWorkspace, testAction, type Booted, type Files } from 'vtcode/test'
+import { vtcode } from '../support/program.js'
 
 const open: Booted[] = []
 afterEach(async () => {
@@ -35,6 +36,13 @@ describe('load_skill_resource', () => {
     const result = await get(booted, 'a.bin')
     matches(result, { error: { code: 'VT_FILE_BINARY', next: { tool: 'load_skill_resource', input: { skill_name: 'demo', resource_path: 'a.bin', offset_bytes: 0 } } } })
     matches(await get(booted, 'a.bin', { offset_bytes: 0 }), { output: { content: 'AAEC', encoding: 'base64' } })
+  })
+
+  it('is read by calls of the command line one after the other, in a named session and without one', async () => {
+    await using made = await tempWorkspace({ '.agents/skills/demo/SKILL.md': demo, [at('references/x.md')]: 'one\ntwo\n' })
+    const read = ['load_skill_resource', '--skill_name', 'demo', '--resource_path', 'references/x.md']
+    expect(JSON.parse((await vtcode(made, ['call', '--session', 's', 'load_skill', '--name', 'demo'])).stdout)).toMatchObject({ ok: true })
+    for (const words of [['call', '--session', 's', ...read], ['call', ...read]]) expect(JSON.parse((await vtcode(made, words)).stdout)).toMatchObject({ ok: true, output: { content: 'one\ntwo\n' } })
   })
 
   it('works the same outside the workspace, which it leaves untouched', async () => {

@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { openTrust, consentItems } from 'vtcode'
-import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
-import { bin, install, surroundings } from '../support/program.js'
+import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import { bin, install, surroundings, vtcode } from '../support/program.js'
 
 const open: Booted[] = []
 afterEach(async () => {
@@ -36,6 +36,14 @@ async function boot(files: Record<string, string>, how: Parameters<typeof bootKe
 const load = ({ call }: Booted, more = {}) => call('load_skill', { name: 'demo' }, more)
 
 describe('a skill that brings manifests', () => {
+  it('says at the command line that its tools end with the call', async () => {
+    const booted = await boot({ 'vtcode.yaml': hello, 'hello.js': helloModule })
+    const { stdout } = await vtcode(booted as unknown as TempWorkspace, ['call', '--session', 's', 'load_skill', '--name', 'demo'])
+    const result = JSON.parse(stdout) as { text: string; notices: { code: string; message: string }[] }
+    expect(result.notices).toEqual([{ code: 'VT_SKILL_ONE_CALL', message: expect.stringMatching(/^The skill brings hello, for its session only.*`vtcode chat`/) }])
+    expect(result.text).not.toContain('can be called now')
+  })
+
   it('of the user has its tools callable at once, the same at every loading, until the session ends', async () => {
     const booted = await boot({ 'vtcode.yaml': hello, 'hello.js': helloModule })
     const { call, kernel } = booted

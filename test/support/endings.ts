@@ -69,6 +69,7 @@ export async function play(face: Face, scene: Scene): Promise<{ told: Told; logg
 const plain = (text: string): string =>
   text
     .replace(/, \d+ tokens in, \d+ out(, [\d.]+ USD)?  \(session \w+\)/g, '')
+    .replace(/\b\d+ requests?\b/g, 'N requests')
     .replace(/\b\d+(\.\d+)? (ms|s)\b/g, 'N $2')
     .replace(/costs at least [\d.]+\d/g, 'costs at least N')
     .replace(/ses_\w+/g, 'SES')

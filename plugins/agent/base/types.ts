@@ -275,6 +275,8 @@ export interface RunOutcome {
   usage: Usage
   total_cost_usd: number | null
   num_turns: number
+  /** Answers of a model that the run took in. */
+  num_requests: number
   /** Commands proved the work; `false` where they should have and did not, `null` where nothing was to be proved. */
   verified: boolean | null
   verification?: Verification

@@ -39,9 +39,10 @@ export function briefly(input: unknown): string {
 
 /** The last line of a run: how it ended, and why where it failed. */
 export function summary(outcome: RunOutcome, done?: RunChanges): string {
-  const { outcome_code, usage, total_cost_usd, num_turns, session_id } = outcome
+  const { outcome_code, usage, total_cost_usd, num_turns, num_requests, session_id } = outcome
   const cost = total_cost_usd === null ? '' : `, ${total_cost_usd.toFixed(4)} USD`
-  const head = `${outcome_code}: ${num_turns} ${num_turns === 1 ? 'turn' : 'turns'}${done ? describeChanges(done) : ''}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out${cost}  (session ${session_id})`
+  const counts = `${num_turns > 1 ? `${num_turns} turns, ` : ''}${num_requests} ${num_requests === 1 ? 'request' : 'requests'}`
+  const head = `${outcome_code}: ${counts}${done ? describeChanges(done) : ''}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out${cost}  (session ${session_id})`
   const reason = reasonOf(outcome)
   return reason === undefined ? head : `${head}\n${reason}`
 }

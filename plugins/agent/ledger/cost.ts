@@ -14,6 +14,8 @@ export const addCosts = (a: Cost, b: Cost): Cost => ({ usage: addUsage(a.usage, 
 export class CostLedger {
   /** Of the run. */
   run: Cost = noCost
+  /** Made by the run, to a model. */
+  requests = 0
   /** The user was told that the budget is nearly used up. */
   warned = false
   private aside: Cost = noCost
@@ -21,9 +23,16 @@ export class CostLedger {
   /** `spent`: by the thread in all, in USD, as far as prices are known. */
   constructor(public spent: number) {}
 
+  /** A run begins. */
+  begin(): void {
+    this.run = noCost
+    this.requests = 0
+  }
+
   /** Records a request beside the steps, such as a summary. The next step includes it, so that steps add up to turns and turns to the thread. */
   recordAside(cost: Cost): void {
     this.aside = addCosts(this.aside, cost)
+    this.requests += 1
     this.spent += cost.cost ?? 0
   }
 
@@ -31,6 +40,7 @@ export class CostLedger {
   recordStep(cost: Cost): Cost {
     const all = addCosts(cost, this.aside)
     this.aside = noCost
+    this.requests += 1
     this.spent += cost.cost ?? 0
     this.run = addCosts(this.run, all)
     return all

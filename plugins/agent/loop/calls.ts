@@ -93,14 +93,14 @@ async function makeCall(thread: Conversation, limits: TurnLimits, planned: Plann
   const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await runWithSnapshots(thread, planned, { human, printed }, signal))
   printed?.end()
   if (human.decision === 'cancel') limits.cancelled = true
-  return { ...planned, invocation, refused: refused !== undefined, human, result, changed, duration_ms: providers.clock.now() - began }
+  return { ...planned, invocation, refused: refused !== undefined, human, result, changed, duration_ms: Math.max(0, Math.round(providers.clock.now() - began - human.waited_ms)) }
 }
 
 async function reportCompleted(thread: Conversation, limits: TurnLimits, completed: CompletedCall, signal: AbortSignal): Promise<void> {
   const { call, meaning, effects, invocation, refused, human, result, changed, duration_ms } = completed
   const { call_id } = call
   const full = thread.providers.output_map.toModel(result)
-  const answer = refused ? full : limits.note(completed, effects, result, full, duration_ms - human.waited_ms)
+  const answer = refused ? full : limits.note(completed, effects, result, full, duration_ms)
   const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await withoutRepeat(thread, completed, answer)
   const changes = [...(result.ok ? changesOf(meaning.slot, result.output) : []), ...changed]
   const kept = await imagesOf(thread, call, result, shown)

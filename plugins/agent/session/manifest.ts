@@ -1,6 +1,7 @@
 import { version, withoutValues } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder } from '../../lib/state/index.js'
+import type { OutcomeCode } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { isHeld } from './lock.js'
 
@@ -17,6 +18,8 @@ export interface SessionManifest {
   updated_at: string
   /** `completed` where its last run went well; all but an active one can be gone on with. */
   status: 'active' | 'idle' | 'completed' | 'interrupted'
+  /** How its last run ended; absent while there was none. */
+  outcome?: OutcomeCode
   turn_count: number
   step_count: number
   event_count: number
@@ -33,7 +36,11 @@ export interface SessionManifest {
 }
 
 /** The manifest of a session as it is now; `before` is the last one. */
-export function manifestOf({ providers, session_id, thread_id, kernel, connection, state, events }: Conversation, status: SessionManifest['status'], before: SessionManifest | undefined): SessionManifest {
+export function manifestOf(
+  { providers, session_id, thread_id, kernel, connection, state, events }: Conversation,
+  { status, outcome }: { status: SessionManifest['status']; outcome: OutcomeCode | undefined },
+  before: SessionManifest | undefined,
+): SessionManifest {
   const now = new Date(providers.clock.now()).toISOString()
   return {
     v: 1,
@@ -45,6 +52,7 @@ export function manifestOf({ providers, session_id, thread_id, kernel, connectio
     created_at: before?.created_at ?? now,
     updated_at: now,
     status,
+    ...(outcome !== undefined && { outcome }),
     turn_count: state.turn,
     step_count: state.steps,
     event_count: events.count,

@@ -1,3 +1,4 @@
+import type { OutcomeCode } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { manifestOf, type SessionManifest } from './manifest.js'
 import { saveMemory } from './memory.js'
@@ -8,6 +9,8 @@ import { saveMemory } from './memory.js'
  */
 export class ManifestWriter {
   private status: SessionManifest['status'] = 'idle'
+  /** How the last run ended. */
+  private outcome: OutcomeCode | undefined
   /** A write is queued that has not begun: it will include later changes. */
   private stale = false
   private saving: Promise<void> = Promise.resolve()
@@ -29,6 +32,17 @@ export class ManifestWriter {
     if (!listed) await this.saving
   }
 
+  /** A run is over. */
+  ended(outcome: OutcomeCode): void {
+    this.outcome = outcome
+    this.keep('idle')
+  }
+
+  /** Nobody holds the session any more. */
+  over(): void {
+    if (this.outcome === 'success') this.keep('completed')
+  }
+
   keep(status: SessionManifest['status']): void {
     this.status = status
     if (this.stale) return
@@ -40,7 +54,7 @@ export class ManifestWriter {
   private async write(): Promise<void> {
     const { thread, status } = this
     this.stale = false
-    this.manifest = manifestOf(thread, status, this.manifest)
+    this.manifest = manifestOf(thread, { status, outcome: this.outcome ?? this.manifest?.outcome }, this.manifest)
     await Promise.all([thread.store.write('manifest.json', JSON.stringify(this.manifest)), status !== 'active' && saveMemory(thread)])
   }
 

@@ -102,7 +102,7 @@ export function callsOf({ session, workspace }: Pick<Context, 'session' | 'works
 }
 
 /** What is worth keeping of a call and its answer. */
-export function entryOf(call: Call, result: Result, verdict?: Judged): CallRecord {
+export function entryOf(call: Call, result: Result, { judged: verdict, waited_ms }: Pick<Context, 'judged' | 'waited_ms'>): CallRecord {
   const { id, slot, session, mode, caller, at } = call
   const input = redact(call.given)
   return {
@@ -120,7 +120,7 @@ export function entryOf(call: Call, result: Result, verdict?: Judged): CallRecor
     ...(result.notices && { notices: result.notices.map(({ code }) => code) }),
     ...(isSmall(input) && { input }),
     bytes: result.ok ? Buffer.byteLength(result.text ?? JSON.stringify(result.output)) : 0,
-    ms: Date.now() - at,
+    ms: Math.max(0, Math.round(Date.now() - at - waited_ms)),
   }
 }
 

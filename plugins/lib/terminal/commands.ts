@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import type { Io } from '../../../core/kernel/index.js'
+import { helpWidth } from './slot_help.js'
 import { say } from './terminal.js'
 
 /** A verb with sub-commands; what it prints goes through the streams of the surface. */
@@ -7,7 +8,7 @@ export function verb(name: string, description: string, io: Io): Command {
   return new Command(`vtcode ${name}`)
     .description(description)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => void io.stdout.write(text), writeErr: (text) => void io.stderr.write(text), outputError: (text) => explain(text, name, io) })
+    .configureOutput({ writeOut: (text) => void io.stdout.write(text), writeErr: (text) => void io.stderr.write(text), getOutHelpWidth: () => helpWidth, outputError: (text) => explain(text, name, io) })
     .showSuggestionAfterError()
     .addHelpText('after', '\nFlags that every verb takes: `vtcode help`.')
 }
@@ -30,7 +31,7 @@ const belongs = {
   '--session-id': 'it goes with ask, exec, chat and resume --fork',
   '--resume': 'it goes with ask, exec and chat',
   '--continue': 'it goes with ask, exec, chat and resume',
-  '--json': 'it goes with ask, exec, resume and with lists',
+  '--json': 'it goes with call, ask, exec, resume and with lists',
   '--agent': 'there are no agents to choose from yet',
   '--surface': 'there is one face of the chat yet, the line mode',
   '--remote': 'there are no other machines to work on yet',

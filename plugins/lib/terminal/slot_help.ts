@@ -1,4 +1,4 @@
-import { isObject, type Schema, type SlotInfo } from '../../../core/base/index.js'
+import { isObject, type JsonObject, type Schema, type SlotInfo } from '../../../core/base/index.js'
 import { plainly } from '../../../core/input/index.js'
 import { columns, oneLine } from './terminal.js'
 
@@ -52,10 +52,14 @@ const defaultOf = ({ default: value }: Schema): string => (value === undefined ?
 
 /** The example as words to type, or as JSON where words cannot say it. */
 function exampleWords(words: string, example: SlotInfo['example']): string[] | undefined {
-  if (!isObject(example)) return undefined
-  const simple = Object.entries(example).every(([, value]) => /^(string|number|boolean)$/.test(typeof value) && !/[\n']/.test(String(value)))
-  const said = simple ? Object.entries(example).map(([name, value]) => `--${name} ${quoted(String(value))}`).join(' ') : `--input '${JSON.stringify(example).replaceAll("'", "'\\''")}'`
-  return cutWords(`  vtcode call ${words} ${said}`.trimEnd())
+  return isObject(example) ? cutWords(`  ${callWords(words, example)}`) : undefined
+}
+
+/** A call as a person types it. */
+export function callWords(words: string, input: JsonObject): string {
+  const simple = Object.entries(input).every(([, value]) => /^(string|number|boolean)$/.test(typeof value) && !/[\n']/.test(String(value)))
+  const said = simple ? Object.entries(input).map(([name, value]) => `--${name} ${quoted(String(value))}`).join(' ') : `--input '${JSON.stringify(input).replaceAll("'", "'\\''")}'`
+  return `vtcode call ${words} ${said}`.trimEnd()
 }
 const quoted = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'${text}'`)
 /** A command over several lines, which a shell takes as one; what has no space to break at runs on. */

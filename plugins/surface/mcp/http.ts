@@ -45,7 +45,7 @@ export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
     if (!/^[\w.~+/=-]{16,}$/.test(token)) return { wrong: `${values['token-file']} must hold one token of at least 16 letters, digits and -._~+/=.` }
     return { port, host: values.host, token_file: values['token-file'], token }
   } catch (error) {
-    return { wrong: (error as Error).message }
+    return { wrong: `${(error as Error).message.split('. ')[0]}.` }
   }
 }
 

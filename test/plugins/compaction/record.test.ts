@@ -12,6 +12,23 @@ const lines = async (booted: Booted, session = 'main'): Promise<Record<string, u
 }
 
 describe('the record of calls', () => {
+  it('counts no time that a person took to answer', async () => {
+    await using booted = await bootKernel({ mode: 'ask' })
+    let waited = 0
+    const approve = async () => {
+      const began = performance.now()
+      await new Promise((resolve) => setTimeout(resolve, 1500))
+      waited = performance.now() - began
+      return true
+    }
+    const began = performance.now()
+    expect((await booted.call('unified_file', { action: 'write', path: 'b.txt', content: 'b' }, { approve })).ok).toBe(true)
+    const whole = performance.now() - began
+    const [entry] = await lines(booted)
+    // Where the wait counted, both together would be longer than all of it.
+    expect((entry!.ms as number) + waited).toBeLessThan(whole + 100)
+  })
+
   it('has a line for every call, with what came of it', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'x' }, mode: 'plan' })
     await booted.call('unified_file', { action: 'read', path: 'a.txt' })

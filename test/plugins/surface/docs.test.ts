@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
+import { lacks } from '../../support/exec.js'
 import { bin, vtcode } from '../../support/program.js'
 
 const project = dirname(dirname(dirname(bin)))
@@ -34,6 +36,20 @@ it('vtcode docs writes the tables of the page on the loop, and nothing else in i
   expect(await docs('--check')).toMatchObject({ code: 1, stderr: expect.stringContaining('docs/agent-loop.md') })
   await docs()
   expect(readFileSync(join(made.root, 'docs/agent-loop.md'), 'utf8')).toBe(page.replace('## Words', '## Our words'))
+})
+
+it('the man page names every verb and tool, and man shows it without a warning', async () => {
+  const page = readFileSync(join(project, 'man/vtcode.1'), 'utf8')
+  await using made = await tempWorkspace()
+  const { stdout } = await vtcode(made, ['help'])
+  for (const [, verb] of stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)) if (verb !== 'help') expect(page).toContain(`.SS vtcode ${verb}\n`)
+  const { tools } = JSON.parse((await vtcode(made, ['tools', '--json'])).stdout) as { tools: { tool: string; action?: string }[] }
+  for (const { tool, action } of tools) expect(page).toContain(`.B ${[tool, action].filter(Boolean).join(' ')}\n`)
+  expect(JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))).toMatchObject({ man: './man/vtcode.1', files: expect.arrayContaining(['man']) })
+  if (lacks('groff')) return
+  const shown = spawnSync('groff', ['-man', '-Tutf8', '-ww', '-Kutf8', join(project, 'man/vtcode.1')], { encoding: 'utf8', env: { PATH: process.env['PATH']!, LC_ALL: 'C.UTF-8' } })
+  expect([shown.status, shown.stderr]).toEqual([0, ''])
+  expect(shown.stdout).toMatch(/vtcode call \[flags\] <tool> \[action\]/)
 })
 
 it('vtcode docs is for the project itself', async () => {

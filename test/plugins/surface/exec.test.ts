@@ -24,7 +24,7 @@ describe('vtcode exec', () => {
     const { code, out, err } = await exec(place, 'write', 'a file')
     expect([code, out]).toEqual([0, 'It is done.\n'])
     expect(err).toMatch(/✓ unified_file write a\.txt {2}\d/)
-    expect(err).toContain('success: 1 turn, 1 file changed, ')
+    expect(err).toContain('success: 2 requests, 1 file changed, ')
     expect(await place.read('a.txt')).toBe('hello\n')
     const [first, second] = peer.bodies
     expect(first.messages.at(-1)).toMatchObject({ role: 'user', content: 'write a file' })
@@ -78,7 +78,7 @@ describe('vtcode exec', () => {
   it('says so where a run that failed has no words of its own, however quiet it is to be', async () => {
     const loop = (index: number): Answer => ({ toolCalls: [call('unified_search', { action: 'list', path: `d${index % 2}` })] })
     const { place } = await scene(Array.from({ length: 40 }, (_, index) => loop(index)), { 'd0/a': '', 'd1/b': '' })
-    expect(await exec(place, '--quiet', 'go')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('vtcode: error: loop_detected: 1 turn') })
+    expect(await exec(place, '--quiet', 'go')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('vtcode: error: loop_detected: ') })
   })
 
   it('is cancelled by SIGTERM as by Ctrl-C, and when nobody reads any more: exit 130, one end', async () => {

@@ -46,7 +46,7 @@ describe('help', () => {
     await using made = await tempWorkspace()
     const { tools } = JSON.parse((await vtcode(made, ['tools', '--json'])).stdout) as { tools: { slot: string; tool: string; action?: string; input: { properties?: object } }[] }
     for (const { slot, tool, action } of tools) {
-      const [one, other] = [await vtcode(made, ['call', tool, ...(action ? [action] : []), '--help']), await vtcode(made, ['tools', slot])]
+      const [one, other] = [await vtcode(made, ['call', tool, ...(action ? [action] : []), '--help']), await vtcode(made, ['tools', slot, '--text'])]
       expect([one.code, one.stdout], slot).toEqual([0, other.stdout])
       expect(one.stdout).toContain(`vtcode call ${[tool, action].filter(Boolean).join(' ')}`)
       fits(one.stdout)
@@ -64,7 +64,7 @@ describe('help', () => {
 
   it('in lists is a line a row, and whole with --long', async () => {
     await using made = await tempWorkspace()
-    const { stdout } = await vtcode(made, ['tools'])
+    const { stdout } = await vtcode(made, ['tools', '--text'])
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
     expect((await vtcode(made, ['tools', '--long'])).stdout.length).toBeGreaterThan(stdout.length)
   })

@@ -119,7 +119,7 @@ describe('a session', () => {
     writeFileSync(file, lines.join('\n'))
     const corrupt = await vtcode(place, ['exec', 'resume', '--last', 'more'])
     expect([corrupt.code, corrupt.err.includes('VT_SESSION_CORRUPT: Line 4')]).toEqual([1, true])
-    expect((await vtcode(place, ['sessions', 'repair', sessionOf(place)])).out).toMatch(/damaged lines were moved/)
+    expect((await vtcode(place, ['sessions', 'repair', sessionOf(place), '--text'])).out).toMatch(/damaged lines were moved/)
     expect((await vtcode(place, ['exec', 'resume', '--last', 'more', '--mode', 'full-auto'])).code).toBe(0)
     truncateSync(file, 0)
     expect((await vtcode(place, ['exec', 'resume', '--last', 'more', '--mode', 'full-auto'])).code).toBe(0)

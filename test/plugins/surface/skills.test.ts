@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => made[Symbol.asyncDispose]())
 
-const skills = (...words: string[]) => vtcode(made, ['skills', ...words])
+const skills = (...words: string[]) => vtcode(made, ['skills', ...(words.includes('--json') ? [] : ['--text']), ...words])
 
 describe('vtcode skills list', () => {
   it('shows name, place and state of what can be loaded', async () => {

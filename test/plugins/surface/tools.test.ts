@@ -4,7 +4,7 @@ import { vtcode } from '../../support/program.js'
 
 it('vtcode tools lists the actions of all tools or of one, for people and as JSON', async () => {
   await using made = await tempWorkspace()
-  expect((await vtcode(made, ['tools'])).stdout).toMatch(/^unified_file\n(?: {2}.*\n)* {2}read +read +Reads a file/m)
+  expect((await vtcode(made, ['tools', '--text'])).stdout).toMatch(/^unified_file\n(?: {2}.*\n)* {2}read +read +Reads a file/m)
   const { tools } = JSON.parse((await vtcode(made, ['tools', '--json', 'unified_search'])).stdout)
   expect(tools.map(({ slot }: { slot: string }) => slot)).toContain('unified_search/grep')
   expect(tools.every(({ tool }: { tool: string }) => tool === 'unified_search')).toBe(true)

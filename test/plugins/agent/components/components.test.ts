@@ -193,7 +193,7 @@ describe('a component of a module', () => {
     expect([code, err]).toEqual([0, expect.stringContaining('asked: The command wants to run outside the sandbox: to see')])
     expect(existsSync(join(at.root, 'made'))).toBe(true)
     expect((await record(at)).chosen['approval']).toEqual(['mine', expect.stringContaining('agent.providers.approval in')])
-    expect((await vtcode(at, ['models'])).out).toMatch(/^peer\/m .*\n$/)
+    expect((await vtcode(at, ['models', '--text'])).out).toMatch(/^peer\/m .*\n$/)
   })
 
   it('of the wrong shape, one that throws, or a missing one ends the program with code 3', async () => {

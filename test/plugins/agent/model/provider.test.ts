@@ -17,7 +17,7 @@ const closing = (server: { close(done: () => void): unknown; closeAllConnections
 const said = async (provider: object, env: Record<string, string> = {}) => {
   const peer = hold(await startPeer([]))
   const place = hold(await home(peer, {}, { provider }))
-  return vtcode(place, ['models', 'describe', 'peer/m'], { env })
+  return vtcode(place, ['models', 'describe', 'peer/m', '--text'], { env })
 }
 
 describe('a wrong entry is refused when it is read, with its place', () => {

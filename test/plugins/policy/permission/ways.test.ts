@@ -48,7 +48,7 @@ const calls: Input[] = [
   ...['x', 'src/b.ts', 'new/[id]/*.ts', 'a b (1).txt', '.mcp.json', '.git/config', '.vtcode/plans/a.md'].map((file) => ({ action: 'put', path: file })),
   { action: 'put', path: 'a.txt', destination: 'src/c.txt' }, { action: 'put' }, { action: 'both', path: 'x' }, { action: 'start' }, { action: 'call' },
 ]
-const rank = { run: 0, ask: 1, deny: 2 }
+const rank = { run: 0, ask: 1, deny: 2, refused: 3 }
 
 describe('a hint', () => {
   it.each(modes)('recommends in mode %s only what lets the call run, and does so', async (mode) => {

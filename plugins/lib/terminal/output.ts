@@ -1,0 +1,21 @@
+import type { Io } from '../../../core/kernel/index.js'
+
+/** How a list is asked for; nothing said: text at a terminal, a JSON document elsewhere. */
+export interface OutputForm {
+  json?: boolean | undefined
+  text?: boolean | undefined
+}
+
+/** Whether a JSON document is printed, and not the text that a person reads. */
+export const asDocument = ({ stdout }: Io, { json, text }: OutputForm): boolean => json ?? (text === undefined ? stdout.isTTY !== true : !text)
+
+const spans: readonly [seconds: number, unit: string][] = [[86_400, 'd'], [3600, 'h'], [60, 'min']]
+
+/** How long ago something was, for a person; a month and more is a day in the calendar. What is no time stays as it is. */
+export function ago(time: string, now: number): string {
+  const seconds = Math.round((now - Date.parse(time)) / 1000)
+  if (Number.isNaN(seconds)) return time
+  if (seconds > 30 * 86_400 || seconds < -60) return time.slice(0, 10)
+  const [length, unit] = spans.find(([length]) => seconds >= length) ?? []
+  return length === undefined ? 'just now' : `${Math.floor(seconds / length)} ${unit} ago`
+}

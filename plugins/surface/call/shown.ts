@@ -1,0 +1,32 @@
+import { visible, visibleJson } from '../../../core/base/index.js'
+import type { ContentBlock, Io, Next, Problem, Result } from '../../../core/index.js'
+import { callWords, paint } from '../../lib/terminal/index.js'
+
+/** A result for a person at a terminal: its text on stdout; what went wrong, and what to type next, on stderr. */
+export function show(result: Result, io: Io): void {
+  if (!result.ok) return failed(result.error, io)
+  const { output, text, content = [] } = result
+  const shown = text ?? (content.length > 0 ? undefined : JSON.stringify(output, null, 2))
+  for (const one of [shown, ...content.map(described)]) if (one !== undefined && one !== '') io.stdout.write(`${visible(one).trimEnd()}\n`)
+  const next = output['next'] as Next | undefined
+  if (typeof next?.tool === 'string' && typeof next.input === 'object') io.stderr.write(`${paint(io.stderr, io.env).dim(`Next: ${typed(next)}`)}\n`)
+}
+
+function failed({ code, message, hint, next }: Problem, io: Io): void {
+  const { red, dim } = paint(io.stderr, io.env)
+  io.stderr.write(`vtcode: ${red('error')}: ${visible(`${code}: ${message}`)}\n`)
+  if (hint) io.stderr.write(`  ${visible(hint)}\n`)
+  if (next) io.stderr.write(`  ${dim(`Next: ${typed(next)}`)}\n`)
+}
+
+const typed = ({ tool, input }: Next): string => {
+  const { action, ...rest } = input
+  return visibleJson(typeof action === 'string' ? callWords(`${tool} ${action}`, rest) : callWords(tool, input))
+}
+
+/** What a terminal cannot show. */
+function described(block: ContentBlock): string | undefined {
+  if (block.type === 'text') return block.text
+  const { mimeType, data, uri } = block as { mimeType?: string; data?: string; uri?: string }
+  return `[${block.type}${mimeType ? ` ${mimeType}` : ''}${uri ? ` ${uri}` : ''}${data ? `, ${Math.ceil((data.length * 3) / 4 / 1024)} KiB` : ''}; --json prints it]`
+}

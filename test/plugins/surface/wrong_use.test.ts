@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { vtcode } from '../../support/program.js'
+
+/** How a verb is used: without a word, with a flag that it has not, with text on its standard input, with `--json`. */
+const uses = { nothing: [], flag: ['--nonsense'], stdin: [], json: ['--json'] } as const
+type Use = keyof typeof uses
+/** Exit code, stdout, stderr. */
+type Told = readonly [code: number, out: RegExp, err: RegExp]
+
+const none = /^$/
+const usage = (says: string | RegExp): Told => [2, none, new RegExp(`^vtcode: error: ${typeof says === 'string' ? says : says.source}`)]
+const noFlag = usage(/unknown option '--nonsense'\nSee `vtcode [a-z]+ --help`\.\n$/)
+const noJson = usage('--json has no place here; it goes with call, ask, exec')
+const missing = (what: string): Told => usage(`missing required argument '${what}'\nSee \`vtcode [a-z]+ --help\``)
+const noModel: Told = [3, none, /^vtcode: error: VT_LLM_NO_MODEL: [\s\S]*\n {2}\S/]
+const document: Told = [0, /^[[{][^\n]*\n$/, none]
+const same = (told: Told, flag: Told = noFlag, json: Told = noJson): Record<Use, Told> => ({ nothing: told, stdin: told, flag, json })
+
+// In an empty home and an empty folder, where nothing is configured and no key is set.
+const table: Record<string, Record<Use, Told>> = {
+  approvals: same([0, /^Nothing is pending\.\n$/, none], noFlag, document),
+  ask: { ...same(usage('Say what you want to know'), noFlag, usage('Say what you want to know')), stdin: noModel },
+  call: same(usage('Name the tool to call'), usage('Unknown flag --nonsense before the name of the tool'), usage('Name the tool to call')),
+  chat: same(noModel),
+  completion: same(missing('shell')),
+  config: same([0, none, /^Nothing is set; --all shows the defaults\.\n$/], noFlag, document),
+  docs: same(usage(/\S+ is not the source of vtcode/)),
+  doctor: same([0, /^vtcode \d/, none], noFlag, document),
+  exec: { ...same(usage('Say what to do: vtcode exec'), noFlag, usage('Say what to do')), stdin: noModel },
+  help: same([0, /^vtcode \d[\s\S]*Usage: vtcode/, none], usage("Unknown option '--nonsense'"), usage("Unknown option '--json'")),
+  mcp: { nothing: [0, none, none], stdin: [0, /^\{"jsonrpc":"2\.0".*-32700.*\}\n$/, none], flag: usage("Unknown option '--nonsense'"), json: usage("Unknown option '--json'") },
+  models: same(document, noFlag, document),
+  plugins: { nothing: [2, none, /^Usage: vtcode plugins/], stdin: [2, none, /^Usage: vtcode plugins/], flag: noFlag, json: noJson },
+  policy: same([0, /^Usage: vtcode policy/, none]),
+  resume: same(usage('Say which session: its id, or --last'), noFlag, usage('Say which session')),
+  revert: same(usage(/required option '--turn <n>' not specified/), usage(/required option '--turn <n>' not specified/), usage(/required option '--turn <n>' not specified/)),
+  sessions: same(document, noFlag, document),
+  setup: same([0, /^claude-code +not found/, none], noFlag, document),
+  skills: same(document, usage("Unknown option '--nonsense'"), document),
+  tools: same(document, noFlag, document),
+  tour: same([0, /^vtcode \d/, none]),
+  trust: same([0, /^Nothing in this workspace needs your consent\.\n$/, none]),
+  undo: same([1, none, /^vtcode: error: There is nothing to undo\.\n$/]),
+  verify: same(missing('certificate')),
+}
+// `dependencies` would install programs; `init` has a test of its own for each way it is begun.
+const elsewhere = ['dependencies', 'init']
+
+describe('a verb', () => {
+  it.each(Object.entries(table))('%s says what it takes: exit code, stdout and stderr of each use', async (verb, told) => {
+    await using made = await tempWorkspace({ 'a.txt': 'a\n' })
+    for (const [use, words] of Object.entries(uses)) {
+      const { code, stdout, stderr } = await vtcode(made, [verb, ...words], { stdin: use === 'stdin' ? 'some words\n' : '' })
+      const [exit, out, err] = told[use as Use]
+      expect([use, code, stdout, stderr]).toEqual([use, exit, expect.stringMatching(out), expect.stringMatching(err)])
+      expect(stderr).not.toMatch(/\n {4}at |VT_INTERNAL|undefined/)
+    }
+  }, 60_000)
+
+  it('is in the table, and a flag that it has not is an error of every one', async () => {
+    await using made = await tempWorkspace()
+    const { stdout } = await vtcode(made, ['help'])
+    const verbs = [...stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name!)
+    expect(verbs.filter((verb) => !elsewhere.includes(verb)).sort()).toEqual(Object.keys(table).sort())
+    expect((await vtcode(made, ['dependencies', '--nonsense'])).code).toBe(2)
+    for (const [verb, { flag }] of Object.entries(table)) expect([verb, flag[0]]).toEqual([verb, 2])
+  })
+})
