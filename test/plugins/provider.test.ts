@@ -26,7 +26,7 @@ describe('our providers', () => {
   const chat = { OPENAI_API_KEY: 'sk-of-the-user-Aa0123456789', OPENAI_BASE_URL: '' }
   it('are there for whoever has a key, with what is known of their models', async () => {
     const { at } = await place()
-    const { out, err } = await vtcode(at, ['models', 'list'], { env: { ANTHROPIC_API_KEY: 'x'.repeat(20) } })
+    const { out, err } = await vtcode(at, ['models', 'list', '--text'], { env: { ANTHROPIC_API_KEY: 'x'.repeat(20) } })
     expect(out).toMatch(/^anthropic\/claude-haiku-4-5 +Anthropic +anthropic-messages +200000 tokens$/m)
     expect(out).not.toContain('openai/gpt')
     expect(err).toContain('With a key also: deepseek (DEEPSEEK_API_KEY), google (GEMINI_API_KEY), openai (OPENAI_API_KEY), openrouter (OPENROUTER_API_KEY).')
@@ -207,7 +207,7 @@ it('a server that lists its models is asked for them when models are listed, and
   const server = hold(await serve((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"found-1"},{"id":"m"},{"id":7}]}')))
   const peer = hold(await startPeer([]))
   const at = hold(await home(peer, {}, { provider: { base_url: `${server.url}/v1/`, discover: true } }))
-  expect((await vtcode(at, ['models', 'list'])).out).toMatch(/^peer\/m .*\npeer\/found-1 .*\n$/)
+  expect((await vtcode(at, ['models', 'list', '--text'])).out).toMatch(/^peer\/m .*\npeer\/found-1 .*\n$/)
   expect(server.seen.map(({ path, headers }) => [path, headers.authorization])).toEqual([['/v1/models', 'Bearer key-of-the-peer-0123']])
   await vtcode(at, ['models', 'describe', 'peer/m'])
   expect(server.seen.length).toBe(1)

@@ -20,7 +20,7 @@ export async function chooseModel(kernel: Kernel, flags: InitFlags, interview: I
   const ids = [...new Set([...(current === undefined ? [] : [current]), ...(offered?.models.filter(isOwn).map(({ id }) => id) ?? [])])]
   if (given === undefined && ids.length === 0) return nothingFound(offered!, io)
   for (;;) {
-    const choices = ids.map((value) => ({ value, label: value, hint: hintOf(value, offered!) }))
+    const choices = ids.map((value) => ({ value, label: value, hint: hintOf(value, offered) }))
     const id = given ?? (await interview.choose('Which model?', choices, ids[0]!))
     const next = flags.try === false || (!interview.asks && !flags.yes) ? 'keep' : await tried(kernel, id, flags, interview, io)
     if (next === 'keep') return { id }
@@ -36,8 +36,8 @@ function ownModel(model: FoundModel): string {
   throw new AgentError('VT_LLM_NO_MODEL', `${model.entry.name} is a provider of this repository; your settings would name what is not known elsewhere.`, { hint })
 }
 
-function hintOf(id: string, { models }: Offered): string {
-  const model = models.find((one) => one.id === id)
+function hintOf(id: string, offered: Offered | undefined): string {
+  const model = offered?.models.find((one) => one.id === id)
   return model ? aboutModel(model) : 'as it is set now'
 }
 
