@@ -1009,7 +1009,7 @@ export interface BuiltinSlots {
       page?: number
       /** Glob over path or name. */
       pattern?: string
-      /** Glob, or part of the name; with a / of the path. */
+      /** Glob, or part of the name. */
       name_pattern?: string
       content_pattern?: string
       file_extensions?: string[]
@@ -1022,7 +1022,6 @@ export interface BuiltinSlots {
       /** Default: `false`. */
       follow?: boolean
       max_depth?: number
-      /** A smaller max_results. */
       max_items?: number
       /** Relative to path; ! excludes. */
       globs?: string | string[]

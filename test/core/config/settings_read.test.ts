@@ -44,7 +44,7 @@ const readers: Record<string, RegExp> = {
   'policy.commands': /CommandEntry|RuleSet/,
   hooks: /HookBlock|HookGroups|HookEntry|CommandHook|HttpHook/,
   mcp: /settings\['mcp'\]/,
-  'mcp.servers': /type Definition|interface Definition/,
+  'mcp.servers': /\bDefinition\b|\bdefinition\.enabled\b/,
   agent: /AgentSettings|agentSettings|settings\['agent'\]|thread\.settings/,
   automation: /AgentSettings|automation/,
   context: /AgentSettings|thread\.settings|context\.settings/,

@@ -51,7 +51,7 @@ describe('the spelling of an input', () => {
 
   it('lowers a number to its maximum and says so', async () => {
     const result = await booted.call('echo', { text: 'x', max_results: 99 })
-    expect(result).toMatchObject({ ok: true, output: { input: { max_results: 50 } }, notices: [{ code: 'VT_INPUT_CAPPED', message: expect.stringMatching(/max_results 99.*50/) }] })
+    expect(result).toMatchObject({ ok: true, output: { input: { max_results: 50 } }, notices: [{ code: 'VT_INPUT_CAPPED', message: expect.stringMatching(/'max_results' 99.*50/) }] })
   })
 
   it.each([

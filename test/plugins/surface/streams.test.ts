@@ -71,7 +71,7 @@ describe('the common flags', () => {
     const ran = await runner(answers(1))
     const goes = (flag: string, with_what: string) => ({ code: 2, out: '', err: `vtcode: error: ${flag} has no place here; ${with_what}.\n` })
     for (const name of Object.keys(verbs)) expect(await ran(name, '--agent', 'x')).toEqual(goes('--agent', 'there are no agents to choose from yet'))
-    expect(await ran('chat', '--json')).toEqual(goes('--json', 'it goes with ask, exec, resume and with lists'))
+    expect(await ran('chat', '--json')).toEqual(goes('--json', 'it goes with call, ask, exec, resume and with lists'))
     expect(await ran('models', '--model', 'peer/m')).toEqual(goes('--model', 'it goes with ask, exec, chat and resume'))
     for (const flag of ['--resume', '--continue', '--session-id', '--provider']) expect(await ran('sessions', flag)).toMatchObject({ code: 2, err: expect.stringContaining(`${flag} has no place here; it goes with ask, exec`) })
     expect(await ran('exec resume', '--session-id', 'ses_b')).toMatchObject({ code: 2, err: expect.stringContaining('--session-id names a new session') })

@@ -77,7 +77,7 @@ describe('what was not applied is told to the model once, then to the person', (
   it('exec and ask print it on stderr behind the answer with what to do next, and exit with 1', async () => {
     const script = () => [step(write()), done, honest]
     const one = await scene(script())
-    expect(await vtcode(one.at, ['exec', '--quiet', '--mode', 'plan', 'go'])).toMatchObject({ code: 1, out: 'Not done.\n', err: expect.stringMatching(/^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: escalated: 1 turn, .*\nA change was refused, and none was made after it\.\n {2}Allow it by a rule or another mode/) })
+    expect(await vtcode(one.at, ['exec', '--quiet', '--mode', 'plan', 'go'])).toMatchObject({ code: 1, out: 'Not done.\n', err: expect.stringMatching(/^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: escalated: \d requests, .*\nA change was refused, and none was made after it\.\n {2}Allow it by a rule or another mode/) })
     const two = await scene(script())
     expect(await vtcode(two.at, ['ask', 'go'])).toMatchObject({ code: 1, out: 'Not done.\n', err: expect.stringMatching(/^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: A change was refused, and none was made after it\.\n/) })
     const three = await scene(script())
