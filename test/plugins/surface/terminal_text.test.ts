@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
-import { typing } from '../../support/terminal.js'
+import { bin, typing } from '../../support/terminal.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -15,7 +15,8 @@ async function at(script: Answer[] = [], files: Record<string, string> = {}): Pr
 }
 /** What the verb shows at a terminal, and how it ends. */
 async function shown(place: Home, words: string[]): Promise<{ code: number; text: string }> {
-  const { end } = await typing(place, words, { env: { NO_COLOR: '1' } })
+  // The terminal of the tests is read for 200 ms after its program ended, which is too short on a busy machine: a shell stays a little longer.
+  const { end } = await typing(place, ['-c', '"$0" "$@"; code=$?; sleep 1; exit $code', process.execPath, bin, ...words], { program: 'sh', env: { NO_COLOR: '1' } })
   const { code, rest } = await end()
   return { code, text: rest.replaceAll('\r', '') }
 }
