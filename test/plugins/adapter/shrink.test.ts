@@ -25,7 +25,8 @@ it('it cuts a text between characters, and says how much is gone', async () => {
 
 it('one whose pattern could take for ever, or that says what there is not, is named and changes nothing', async () => {
   const { result, codes } = await through({ redact: [{ pattern: '(?=x)y' }] }, 'echo x')
-  matches(result, { ok: true, output: { stdout: 'x\n' }, notices: [{ code: 'VT_COMPACT_IGNORED' }] })
+  matches(result, { ok: true, output: { stdout: 'x\n' } })
+  expect(result.notices?.map(({ code }) => code)).toEqual(['VT_COMPACT_IGNORED'])
   expect(codes).toContain('VT_SCHEMA_PATTERN')
   const { codes: others } = await through({ heads: 3 }, 'echo x')
   expect(others).toContain('VT_MANIFEST_INVALID')
