@@ -19,14 +19,18 @@ export type Fact =
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
   | { kind: 'mode'; mode: Mode; by: 'person' }
   /** The whole of it. */
-  | { kind: 'tracker'; by: 'model' | 'person'; tracker: Tracker }
+  | { kind: 'tracker'; by: 'model' | 'person' | 'planner' | 'harness'; tracker: Tracker }
   | { kind: 'goal'; text: string; verify: string[] }
   | { kind: 'goal_end'; how: 'met' | 'cleared' }
   /** `changes`: how many calls that may change something the model had made by then. */
   | { kind: 'verified'; result: VerificationResult; commands: ProofRun[]; changes: number; files: FileHash[] }
-  /** Its text lies in `prompts/<sha256>`. */
-  | { kind: 'artifact'; name: 'blocked'; sha256: string }
+  /** Its text lies in `prompts/<sha256>`; a later one of the same name takes its place. */
+  | { kind: 'artifact'; name: ArtifactName; sha256: string; round: number }
+  /** `round`: how many revisions there were before. */
+  | { kind: 'phase'; phase: 'plan' | 'build' | 'done'; round: number }
   | { kind: 'note'; text: string }
+/** What is kept of a task beside the conversation. */
+export type ArtifactName = 'spec' | 'contract' | 'feature_list' | 'evaluation' | 'plan' | 'blocked'
 /** What a message of the harness tells the model, so that it is told once. */
 export type Told = 'not_applied' | 'tracker' | 'blocked'
 export type FactOf<K extends Fact['kind']> = Extract<Fact, { kind: K }>
@@ -48,11 +52,12 @@ export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk:
   cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
   revert: { says: 'A turn of its own that restores what was before another one.', on_disk: 'at once' },
   mode: { says: 'A person chose the mode of all calls from now on.', on_disk: 'at once' },
-  tracker: { says: 'The steps of the task, all of them, as the model or a person left them.', on_disk: 'with the next wait' },
+  tracker: { says: 'The steps of the task, all of them, as the model, a person or a planner left them.', on_disk: 'with the next wait' },
   goal: { says: 'A person set a goal: the run goes on until it is met.', on_disk: 'at once' },
   goal_end: { says: 'The goal was met, or a person cleared it.', on_disk: 'at once' },
   verified: { says: 'The commands that prove the work ran; what came of each.', on_disk: 'at once' },
-  artifact: { says: 'A handoff was written for whoever goes on.', on_disk: 'with the next wait' },
+  artifact: { says: 'A text beside the conversation: a plan, what a planner or an evaluator wrote, a handoff for whoever goes on.', on_disk: 'with the next wait' },
+  phase: { says: 'A task that is planned, built and evaluated comes to one of these.', on_disk: 'at once' },
   note: { says: 'Something for whoever reads the journal.', on_disk: 'with the next wait' },
 }
 

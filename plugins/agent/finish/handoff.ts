@@ -27,11 +27,11 @@ function handoffText({ kernel, session_id, state, providers }: Conversation & { 
 
 /** Writes the handoff of a run that ends without having finished; returns where it lies, or nothing where it could not be written. */
 export async function handOff(thread: Conversation & { state: Conversation['state'] & FinishState }, outcome: Stuck, says: string): Promise<string | undefined> {
-  const { workspace, session_id, store, providers } = thread
+  const { workspace, session_id, store, providers, state } = thread
   const text = redactText(handoffText(thread, outcome, says))
   const digest = sha256(text)
   await store.write(`prompts/${digest}`, text)
-  await thread.commit({ kind: 'artifact', name: 'blocked', sha256: digest })
+  await thread.commit({ kind: 'artifact', name: 'blocked', sha256: digest, round: state.phase?.round ?? 0 })
   const stamp = new Date(providers.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const kept = `${taskFolder}/blockers/${session_id}-${stamp}.md`
   try {

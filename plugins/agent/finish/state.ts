@@ -1,4 +1,4 @@
-import { isQuiet, type FactOf, type Tracker } from '../base/index.js'
+import { isQuiet, type ArtifactName, type FactOf, type Tracker } from '../base/index.js'
 import type { ConversationState, StatePart } from '../session/index.js'
 
 /** What a session has to finish, and how far that is proved. */
@@ -20,12 +20,17 @@ export interface FinishState {
   untold: boolean
   /** Of the handoff that the model of a later run has not read. */
   blocked: string | undefined
+  /** The texts beside the conversation that are in force. */
+  artifacts: { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly round: number } }
+  /** How far a task is that is planned, built and evaluated. */
+  phase: { readonly phase: FactOf<'phase'>['phase']; readonly round: number } | undefined
 }
 
 export const finishing: StatePart<ConversationState, FinishState> = {
   begin: () => ({
     tracker: undefined, goal: undefined, verified: undefined, changes: 0, files_changed: false, failures: { all: 0, same: 0, last: '' },
     idle: { turns: 0, now: false }, owed: undefined, untold: false, blocked: undefined,
+    artifacts: {}, phase: undefined,
   }),
   on: {
     turn_start(state, { input: { origin = 'prompt' } }) {
@@ -66,8 +71,12 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       const { failures } = state
       state.failures = { all: failures.all + 1, same: failures.last === last ? failures.same + 1 : 1, last }
     },
-    artifact(state, { sha256 }) {
-      state.blocked = sha256
+    artifact(state, { name, sha256, round }) {
+      state.artifacts = { ...state.artifacts, [name]: { sha256, round } }
+      if (name === 'blocked') state.blocked = sha256
+    },
+    phase(state, { phase, round }) {
+      state.phase = { phase, round }
     },
     segment(state) {
       state.untold = true
@@ -80,6 +89,6 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       if (tells === 'blocked') state.blocked = undefined
     },
   },
-  reverted: ['tracker', 'goal', 'verified', 'failures'],
+  reverted: ['tracker', 'goal', 'verified', 'failures', 'artifacts', 'phase'],
   carried: ({ tracker, goal }) => [...(tracker ? [{ kind: 'tracker' as const, by: 'model' as const, tracker }] : []), ...(goal ? [{ kind: 'goal' as const, text: goal.text, verify: [...goal.verify] }] : [])],
 }
