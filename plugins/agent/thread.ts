@@ -150,6 +150,7 @@ export class Thread implements LoopConversation {
       const { effects } = 'effects' in fact ? fact : (('call_id' in fact && this.state.started.get(fact.call_id)) || { effects: [] })
       if (waitsForDisk(fact, effects)) await this.store.sync('messages.jsonl')
       threadTable.apply(this.state, fact, turn)
+      await this.lifecycle.record(fact)
     })
     return this.tail
   }

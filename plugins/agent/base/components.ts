@@ -116,4 +116,5 @@ export interface Store {
   cut(log: Log, bytes: number): Promise<void>
   close(): Promise<void>
 }
-export type Log = 'messages.jsonl' | 'events.jsonl'
+/** The last one is for lifecycle hooks, and nothing of ours reads it. */
+export type Log = 'messages.jsonl' | 'events.jsonl' | 'transcript.jsonl'

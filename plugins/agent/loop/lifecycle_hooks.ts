@@ -1,6 +1,7 @@
-import { fire, notify, type EventInput, type Occasion, type HookAnswer } from '../../lib/hooks/index.js'
-import type { CompactTrigger } from '../base/index.js'
+import { fire, notify, transcriptFile, type EventInput, type Occasion, type HookAnswer } from '../../lib/hooks/index.js'
+import type { CompactTrigger, Fact, Msg } from '../base/index.js'
 import type { Conversation, ConversationHooks } from '../session/index.js'
+import { transcriptLine } from './transcript_line.js'
 
 /** How a thread begins: with nothing, as itself, or with what another one was about. */
 export type StartReason = 'startup' | 'resume' | 'fork'
@@ -22,8 +23,27 @@ export class LifecycleHooks implements ConversationHooks {
   async begin(signal: AbortSignal): Promise<void> {
     if (this.begun) return
     this.begun = true
+    await this.writeTranscript()
     await this.fire('SessionStart', { matched: this.source, extra: { source: this.source }, signal })
   }
+  /** Keeps what hooks read of the conversation true; it is written only where there are hooks. */
+  async record(fact: Fact): Promise<void> {
+    if (this.begun && fact.kind === 'turn_start') await this.transcribe(fact.input)
+    if (this.begun && fact.kind === 'message') await this.transcribe(fact.message)
+  }
+  private async writeTranscript(): Promise<void> {
+    if (this.heard) await this.thread.store.cut(transcriptFile, 0).catch(() => {})
+    for (const message of this.thread.state.messages) await this.transcribe(message)
+  }
+  private async transcribe(message: Msg): Promise<void> {
+    const { store, kernel, session_id, connection, providers } = this.thread
+    // A copy for others: that it cannot be written ends nothing.
+    if (this.heard) await store.append(transcriptFile, transcriptLine(message, { session_id, cwd: kernel.workspace, model: connection.model.id, at: providers.clock.now() })).catch(() => {})
+  }
+  private get heard(): boolean {
+    return Object.keys(this.thread.kernel.hooks).length > 0
+  }
+
   async end(reason: 'completed' | 'cancelled' | 'error'): Promise<void> {
     const { kernel, session_id: session, mode } = this.thread
     if (this.begun) await fire(kernel, 'SessionEnd', { session, mode, matched: reason, extra: { reason } })

@@ -3,6 +3,7 @@ import { findProgram, searchPath, VtError, type JsonObject } from '../../../core
 import { spoken } from '../base/index.js'
 import { runShort } from '../process/index.js'
 import { ready, type Ready } from './brought.js'
+import { haveTranscript, transcriptOf } from './transcript.js'
 import { inGemini, type HookEnvironment, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 
 /** What a hook said. `block` is its exit code 2; what went wrong is `failed`, `exited` when it is only an exit code. */
@@ -16,7 +17,7 @@ const largest = { answer: 1024 * 1024, text: 10_000 }
 
 /** The event as every hook gets it: one JSON object. */
 export function hookInput(event: HookEvent, { root, session, mode }: HookEnvironment, extra: JsonObject): JsonObject {
-  return { session_id: session, cwd: root, hook_event_name: event, transcript_path: join(root, '.vtcode/sessions', session, 'calls.jsonl'), permission_mode: permissionModes[mode], ...extra }
+  return { session_id: session, cwd: root, hook_event_name: event, transcript_path: join(root, transcriptOf(session)), permission_mode: permissionModes[mode], ...extra }
 }
 
 /** Tells one hook of an event and reads what it says. Contract: rejects only when it was aborted. */
@@ -28,6 +29,7 @@ export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonO
   const type = entry.type ?? 'command'
   if (entry.withheld !== undefined) return { kind: 'failed', reason: entry.withheld }
   try {
+    if (type === 'command') await haveTranscript(environment.root, environment.session)
     if (type === 'command' && entry.command) return await command(await ready(entry, group, environment), input, environment, seconds, failed)
     if (type === 'http' && entry.url) {
       const { post } = await import('./http.js')
@@ -52,11 +54,22 @@ async function command({ command, args: declared, env, cwd, base }: Ready, input
   const own = { PROJECT_DIR: root, SESSION_ID: String(input['session_id']), HOOK_EVENT: String(input['hook_event_name']), TRANSCRIPT_PATH: String(input['transcript_path']) }
   const named = Object.fromEntries(Object.entries(own).flatMap(([name, value]) => [[`VTCODE_${name}`, value], [`CLAUDE_${name}`, value]]))
   const program = { file, args, cwd, env: { ...env, ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
-  const ended = await runShort(program, { signal, seconds, most: largest.answer })
+  const ended = await runShort(program, { signal, seconds, most: largest.answer, goesOn: saysAsync })
   if (!ended) return failed('cannot be started')
+  if (ended.goes_on) return { kind: 'said', json: {}, text: '' }
   if (ended.timed_out) return failed(`did not answer within ${seconds} s`)
   if (ended.stopped) return failed('printed more than 1 MiB')
   return readAnswer(ended.exit_code, ended.stdout.toString().trim(), ended.stderr.toString().trim(), failed)
+}
+
+/** `{"async": true}` as its first line: the program goes on by itself, and has nothing to say to the event. */
+function saysAsync(stdout: Buffer): boolean {
+  const line = /^\s*(\{[^\n]{0,1000})\n/.exec(stdout.subarray(0, 2000).toString())?.[1]
+  try {
+    return line !== undefined && (JSON.parse(line) as JsonObject)['async'] === true
+  } catch {
+    return false
+  }
 }
 
 /** Exit 0 with JSON or text, exit 2 to block with the reason in the JSON or on stderr; all else is a failure. */

@@ -7,8 +7,12 @@ export interface ShortLimits {
   seconds: number
   /** Bytes of each stream: a program that prints more is ended. */
   most: number
+  /** Whether what it has printed so far says that nobody is to wait for its end; its limits hold all the same. */
+  goesOn?: (stdout: Buffer) => boolean
 }
 export interface Printed extends Ended {
+  /** It runs on by its own wish. */
+  goes_on?: true
   stdout: Buffer
   stderr: Buffer
 }
@@ -18,7 +22,7 @@ export interface Printed extends Ended {
  * its own, which is ended as a whole at the time limit, at an abort, when it prints too much and when this process ends; a grandchild
  * that holds a pipe does not prolong the call; nothing of our environment is passed on but what `environment` tells. Errors: VT_CALL_ABORTED.
  */
-export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'late_stderr'>, { signal, seconds, most }: ShortLimits): Promise<Printed | undefined> {
+export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'late_stderr'>, { signal, seconds, most, goesOn }: ShortLimits): Promise<Printed | undefined> {
   if (signal.aborted) throw problem('VT_CALL_ABORTED')
   // Most processes start no such program, and execa takes longer to load than most of these run.
   const { execa } = await import('execa')
@@ -40,16 +44,28 @@ export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'l
   const timer = setTimeout(end, seconds * 1000, 'timed_out')
   groups.add(pid)
   endWithUs(child, 'brief')
-  try {
-    const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => collected(stream!, most, () => end('stopped')))
-    const { exitCode } = await child
-    await ended
-    if (signal.aborted) throw problem('VT_CALL_ABORTED')
-    return { exit_code: exitCode, ...state, stdout: stdout!(), stderr: stderr!() }
-  } finally {
-    groups.delete(pid)
-    clearTimeout(timer)
-    signal.removeEventListener('abort', abort)
+  const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => collected(stream!, most, () => end('stopped')))
+  const printed = (exit_code: number | undefined): Printed => ({ exit_code, ...state, stdout: stdout!(), stderr: stderr!() })
+  const over = toItsEnd()
+  if (!goesOn) return over
+  const leaves = new Promise<Printed>((resolve) => {
+    child.stdout!.on('data', () => goesOn(stdout!()) && resolve({ ...printed(undefined), goes_on: true }))
+  })
+  // What becomes of a program that nobody waits for is nobody's failure.
+  over.catch(() => {})
+  return Promise.race([leaves, over])
+
+  async function toItsEnd(): Promise<Printed> {
+    try {
+      const { exitCode } = await child
+      await ended
+      if (signal.aborted) throw problem('VT_CALL_ABORTED')
+      return printed(exitCode)
+    } finally {
+      groups.delete(pid)
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+    }
   }
 }
 

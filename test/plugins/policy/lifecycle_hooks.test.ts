@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel, homeOf, openTrust, consentItems, type Approval, type Config, type JsonObject, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
@@ -27,7 +28,7 @@ describe('a PreToolUse hook', () => {
     await using booted = await boot([{ command: 'cat > seen; printf "%s %s" "$CLAUDE_PROJECT_DIR" "$VTCODE_HOOK_EVENT" > env' }])
     expect(word(await read(booted))).toBe('run')
     expect(JSON.parse((await booted.read('seen'))!)).toMatchObject({
-      session_id: 'main', cwd: booted.root, hook_event_name: 'PreToolUse', permission_mode: 'acceptEdits', tool_name: 'unified_file/read', tool_input: { path: 'a.txt' }, tool_use_id: expect.any(String), transcript_path: expect.stringContaining('calls.jsonl'),
+      session_id: 'main', cwd: booted.root, hook_event_name: 'PreToolUse', permission_mode: 'acceptEdits', tool_name: 'unified_file/read', tool_input: { path: 'a.txt' }, tool_use_id: expect.any(String), transcript_path: join(booted.root, '.vtcode/sessions/main/transcript.jsonl'),
     })
     expect(await booted.read('env')).toBe(`${booted.root} PreToolUse`)
   })

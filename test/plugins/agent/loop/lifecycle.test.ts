@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
 import type { Config } from 'vtcode'
@@ -53,6 +55,34 @@ describe('hooks of a session', () => {
     await s.run('what now')
     expect(lastUser(s.peer.bodies[0])).toEqual(['what now', 'The build is red.', 'It is Sunday.'])
     expect(remarks(s)).toEqual(['Mind the day.'])
+  })
+
+  it('read the conversation in the form of Claude Code, which is there from the start and grows with it, also in a session that goes on', async () => {
+    const look = `sed -n 's/.*"transcript_path":"\\([^"]*\\)".*/\\1/p' | { read -r file; wc -l < "$file" >> lines; grep '"role":"assistant"' "$file" | tail -1 >> last || true; }`
+    const s = await open([{ content: 'Let me see.', toolCalls: [call('unified_file', { action: 'read', path: 'a.txt' })] }, { content: 'One.' }, { content: 'Two.' }], { SessionStart: [{ hooks: [{ command: look }] }], Stop: [{ hooks: [{ command: look }] }] }, { files: { 'a.txt': 'hello\n' } })
+    const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' } })
+    await agent.run('first')
+    await agent.close()
+    const again = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, resume: agent.session_id })
+    await again.run('second')
+    await again.close()
+    const counted = ((await s.booted.read('lines')) ?? '').trim().split(/\s+/).map(Number)
+    expect([counted[0], counted[1]! >= 4, counted[2], counted[3]]).toEqual([0, true, counted[1], counted[1]! + 2])
+    const last = ((await s.booted.read('last')) ?? '').trim().split('\n').map((line) => JSON.parse(line) as { message: { content: { type: string; text?: string; name?: string }[] } })
+    expect(last.map(({ message }) => message.content.map(({ text }) => text))).toEqual([['One.'], ['One.'], ['Two.']])
+    const whole = ((await s.booted.read(`.vtcode/sessions/${agent.session_id}/transcript.jsonl`)) ?? '').trim().split('\n').map((line) => JSON.parse(line) as { type: string; sessionId: string; message: { role: string; content: unknown } })
+    expect(whole[0]).toMatchObject({ type: 'user', sessionId: agent.session_id, message: { role: 'user', content: 'first' } })
+    expect(JSON.stringify(whole)).toMatch(/"type":"tool_use","id":"[^"]+","name":"unified_file"[^]*"type":"tool_result","tool_use_id"/)
+  })
+
+  it('is not waited for, and says nothing, when its first line says that it goes on by itself', async () => {
+    const s = await open([{ content: 'Done.' }], { Stop: [{ hooks: [{ command: `printf '{"async": true, "asyncTimeout": 30000}\\n'; while [ ! -e go ]; do sleep 0.05; done; echo late > late; exit 2` }] }] })
+    const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' } })
+    // Were it waited for, this would never end.
+    expect(await agent.run('first')).toMatchObject({ outcome_code: 'success', text: 'Done.' })
+    await writeFile(join(s.booted.root, 'go'), '')
+    await expect.poll(() => s.booted.read('late'), { timeout: 20_000 }).toBe('late\n')
+    await agent.close()
   })
 
   it('may refuse a prompt, which then never reaches the model', async () => {

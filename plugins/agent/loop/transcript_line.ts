@@ -1,0 +1,20 @@
+import { randomUUID } from 'node:crypto'
+import { redact, type JsonObject } from '../../../core/base/index.js'
+import type { MessagePart, Msg } from '../base/index.js'
+
+/** One message as a line of the transcripts of Claude Code, whose hooks look for `"role":"assistant"`, and for texts and calls in `content`. */
+export function transcriptLine({ role, parts }: Msg, { session_id, cwd, model, at }: { session_id: string; cwd: string; model: string; at: number }): string {
+  const content = parts.map(blockOf)
+  const only = role === 'user' && content.every((block) => block['type'] === 'text') ? content.map((block) => block['text']).join('\n') : content
+  const from = role === 'assistant' ? 'assistant' : 'user'
+  const message = { role: from, ...(from === 'assistant' && { model }), content: only }
+  return `${JSON.stringify(redact({ type: from, sessionId: session_id, cwd, uuid: randomUUID(), timestamp: new Date(at).toISOString(), message }))}\n`
+}
+
+function blockOf(part: MessagePart): JsonObject {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  if (part.type === 'reasoning') return { type: 'thinking', thinking: part.text }
+  if (part.type === 'tool_call') return { type: 'tool_use', id: part.call_id, name: part.name, input: part.input }
+  if (part.type === 'tool_result') return { type: 'tool_result', tool_use_id: part.call_id, content: part.text, is_error: part.is_error }
+  return { type: 'text', text: `[image ${part.image.name}]` }
+}
