@@ -209,6 +209,8 @@ export interface BuiltinSlots {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       name: string
+      /** Fills $ARGUMENTS, $1 and the like in it. */
+      arguments?: string
     }
     output: {
       name: string

@@ -1,18 +1,22 @@
-import { block, fail, ok, visibleLine, VtError, type SkillActivation, type Handler, type Notice } from '../core/index.js'
-import { withoutEnd } from './lib/base/index.js'
-import { findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill } from './lib/skills/index.js'
+import { block, fail, ok, visibleLine, VtError, type Context, type SkillActivation, type Handler, type Notice, type Result } from '../core/index.js'
+import { successText, withoutEnd } from './lib/base/index.js'
+import { promptParts, findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill, withArguments, type PromptPart } from './lib/skills/index.js'
 
 const longest = 256 * 1024
 
 /** `load_skill`: the instructions of a skill, with the names of its resources, and the tools it brings. Reading grants nothing and runs nothing. */
-export default (async ({ input: { name }, caller }, context) => {
+export default (async ({ input: { name, arguments: given = '' }, caller }, context) => {
   const skill = findSkill(name, context, caller)
   if (!skill) return unknownSkill(name, context)
   try {
     using folder = openFolder(skill, context)
     const read = await readSkill(skill, folder)
     if ('ok' in read) return read
-    const { text, body } = read
+    const { text } = read
+    // Only a person who calls a command by its name has done what stands in it.
+    const done = skill.body !== undefined && caller.surface === 'prompt' ? await carriedOut(promptParts(skill, read.body, given), context) : withArguments(read.body, skill, given)
+    if (typeof done !== 'string') return done
+    const body = done
     if (Buffer.byteLength(body) > longest) return fail('VT_SKILL_INVALID', `The instructions of ${skill.id} are longer than ${longest / 1024} KiB.`)
 
     const loaded = loadedIn(context.session)
@@ -37,14 +41,47 @@ export default (async ({ input: { name }, caller }, context) => {
       ...(text.allowed_tools.length > 0 && { allowed_tools: text.allowed_tools }),
       ...(text.compatibility !== undefined && { compatibility: text.compatibility }),
     }
-    const notices = [...noticesOf(body, activation), ...(isAlone && output.tools_added.length > 0 ? [oneCall(output.tools_added)] : [])]
+    const notices = [...noticesOf(caller.surface === 'prompt' && skill.body !== undefined ? '' : read.body, activation), ...(isAlone && output.tools_added.length > 0 ? [oneCall(output.tools_added)] : [])]
     return ok(output, { text: wrap(isAlone ? { ...output, tools_added: [] } : output, here), ...(notices.length > 0 && { notices }) })
   } catch (error) {
     // It was there when the skills were looked for.
     if (error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND') return unknownSkill(name, context)
     throw error
   }
-}) satisfies Handler<{ name: string }>
+}) satisfies Handler<{ name: string; arguments?: string }>
+
+const largest = 64 * 1024
+
+/** The text of a command with what its parts gave, one after the other; the first that is refused ends it. Each is an ordinary call. */
+async function carriedOut(parts: PromptPart[], context: Context): Promise<string | Result> {
+  const texts: string[] = []
+  for (const part of parts) {
+    if ('text' in part) {
+      texts.push(part.text)
+      continue
+    }
+    if ('run' in part) {
+      const result = await context.call('unified_exec', { action: 'run', command: part.run })
+      if (!result.ok) return result
+      texts.push(printed(result.output as unknown as Ran).slice(0, largest))
+    } else {
+      const result = await context.call('unified_file', { action: 'read', path: part.read })
+      const missing = !result.ok && ['VT_PATH_NOT_FOUND', 'VT_PATH_IS_DIRECTORY'].includes(result.error.code)
+      if (!result.ok && !missing) return result
+      texts.push(result.ok ? String(result.output['content'] ?? successText(result)).slice(0, largest) : `@${part.read}`)
+    }
+  }
+  return texts.join('')
+}
+
+interface Ran {
+  stdout?: string
+  stderr?: string
+  output?: string
+  exit_code: number | null
+}
+const printed = ({ stdout = '', stderr = '', output = '', exit_code }: Ran): string =>
+  `${[stdout, output, stderr].map((text) => text.trimEnd()).filter(Boolean).join('\n')}${exit_code === 0 ? '' : `\n(exit code ${exit_code ?? 'none'})`}`
 
 const oneCall = (tools: string[]): Notice => ({
   code: 'VT_SKILL_ONE_CALL',
@@ -69,7 +106,7 @@ function wrap({ name, instructions, resources, tools_added, compatibility }: Loa
 /** What the skill would have had other programs do, and what of its tools was left out. */
 function noticesOf(body: string, { left }: SkillActivation): Notice[] {
   const notices: Notice[] = []
-  if (/(?:^|\s)!`[^`\n]+`|^```!/m.test(body)) notices.push({ code: 'VT_SKILL_COMMAND_NOT_RUN', message: 'The instructions hold commands marked with !; they are shown as text and were not run.' })
+  if (/(?:^|\s)!`[^`\n]+`|^```!|(?:^|\s)!\{[^}\n]+\}/m.test(body)) notices.push({ code: 'VT_SKILL_COMMAND_NOT_RUN', message: 'The instructions hold commands marked with !; they are shown as text and were not run.' })
   const [untrusted, others] = [left.filter(({ state }) => state === 'untrusted'), left.filter(({ state }) => state !== 'untrusted')]
   const names = (some: SkillActivation['left']) => some.slice(0, most).map(({ id, slot }) => slot ?? id).join(', ')
   if (untrusted.length > 0) notices.push({ code: 'VT_SKILL_UNTRUSTED', message: `Left out until the user agrees with \`vtcode trust\` and the skill is loaded again: ${names(untrusted)}.` })

@@ -140,7 +140,7 @@ describe('names of tools', () => {
         // Names of another program.
         ...['read_file', 'web_fetch', 'write_file'],
       ],
-      'next.ts': ['list_skills', 'unified_exec/inspect', 'unified_exec/list', 'unified_exec/poll', 'unified_file/read', 'unified_search/grep', 'unified_search/list', 'unified_search/outline'],
+      'next.ts': ['list_skills', 'load_skill', 'unified_exec/inspect', 'unified_exec/list', 'unified_exec/poll', 'unified_file/read', 'unified_search/grep', 'unified_search/list', 'unified_search/outline'],
       // How models begin a here-document.
       'patch/parse.ts': ['apply_patch'],
       'rules/commands.ts': ['unified_exec/run'],

@@ -42,7 +42,7 @@ export function skillText(found: Package, file: string, name: string, source: st
   const { skill, body, diagnostics } = parseCommand(read, file, slug(name))
   found.diagnostics.push(...diagnostics)
   // What takes arguments and does not say which is to be asked for some all the same.
-  const hint = skill?.argument_hint === undefined && /\$(?:ARGUMENTS|[1-9])(?!\w)/.test(body) && { argument_hint: 'arguments' }
+  const hint = skill?.argument_hint === undefined && /\$(?:@|(?:ARGUMENTS|[1-9])(?!\w))|\{\{args\}\}/.test(body) && { argument_hint: 'arguments' }
   return skill && { ...skill, ...hint, prompt: true, metadata: { ...skill.metadata, source }, body: found.filled(body), file: realpathSync(file) }
 }
 

@@ -19,7 +19,7 @@ export function readToml(found: Package, file: string): JsonObject | undefined {
   }
 }
 
-/** Each as a prompt that users call by its name. What runs a program or reads a file there stays text here. */
+/** Each as a prompt that users call by its name. What it runs or reads is done when a person calls it. */
 export function tomlCommands(found: Package): PackageText[] {
   return found.files('commands', '.toml').flatMap((path) => {
     const file = join(found.place.root, 'commands', path)
@@ -30,9 +30,8 @@ export function tomlCommands(found: Package): PackageText[] {
       found.invalid(`${file} has no 'prompt' and is left out.`, file)
       return []
     }
-    found.unsupported({ [`Parts of the command ${path} that run or read something`]: [...prompt.matchAll(/[!@]\{[^}]*\}/g)].map(([text]) => text) }, file)
     const about = typeof description === 'string' ? `description: ${JSON.stringify(description)}\n` : ''
-    const text = skillText(found, file, path.replace(/\.toml$/, '').replaceAll('/', '-'), 'command', Buffer.from(`---\n${about}---\n${prompt.replaceAll('{{args}}', () => '$ARGUMENTS')}`))
+    const text = skillText(found, file, path.replace(/\.toml$/, '').replaceAll('/', '-'), 'command', Buffer.from(`---\n${about}---\n${prompt}`))
     return text ? [text] : []
   })
 }

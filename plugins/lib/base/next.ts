@@ -10,6 +10,7 @@ const steps = {
   inspect: 'unified_exec/inspect',
   sessions: 'unified_exec/list',
   skills: 'list_skills',
+  skill: 'load_skill',
 } as const
 
 /** The call of a next step. */

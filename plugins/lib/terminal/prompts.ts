@@ -1,5 +1,6 @@
-import type { Io, Kernel, Offer } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { successText } from '../base/index.js'
+import { deedsOf, personsPrompts, type PersonsPrompt } from '../skills/index.js'
 import { approver } from './approver.js'
 import { asker } from './questions.js'
 import { interactive, oneLine, say } from './terminal.js'
@@ -8,24 +9,29 @@ import { interactive, oneLine, say } from './terminal.js'
 const ours = new Set(['/help', '/mode', '/goal', '/compact', '/quit', '/exit', '/steer'])
 
 /** The prompt behind a word; a server that brings it may have to be asked first. */
-export async function promptNamed(kernel: Kernel, word: string): Promise<Offer | undefined> {
-  if (!/^\/[\w-]+$/.test(word) || ours.has(word)) return undefined
-  const find = (): Offer | undefined => kernel.offers('prompt').find(({ name }) => name === word.slice(1))
+export async function promptNamed(kernel: Kernel, word: string): Promise<PersonsPrompt | undefined> {
+  if (!/^\/[\p{L}\p{N}_-]+$/u.test(word) || ours.has(word)) return undefined
+  const find = (): PersonsPrompt | undefined => personsPrompts(kernel).find(({ offer }) => offer.name === word.slice(1))
   if (!find()) await kernel.settle()
   return find()
 }
 
-/** A line for each prompt that plugins and servers offer. */
+/** A line for each prompt that plugins, packages and servers offer. */
 export async function promptHelp(kernel: Kernel): Promise<string> {
   await kernel.settle()
-  return kernel.offers('prompt').map(({ name, description, arguments: texts = [] }) => `/${[name, ...texts.map((one) => `<${oneLine(one.name)}>`)].join(' ')}: ${oneLine(description).slice(0, 200)}\n`).join('')
+  // Skills that only tell a model how to work are there for it; commands are for people.
+  const shown = personsPrompts(kernel).filter(({ skill }) => skill?.body !== undefined || skill === undefined || skill.argument_hint !== undefined)
+  const wanted = ({ offer: { arguments: texts = [] }, skill }: PersonsPrompt): string[] => texts.map((one) => oneLine(skill?.argument_hint ?? `<${one.name}>`))
+  return shown.map((one) => `/${[one.offer.name, ...wanted(one)].join(' ')}: ${oneLine(one.offer.description).slice(0, 200)}\n`).join('')
 }
 
 /** What a prompt says with these words in it; nothing where it says why not. */
-export async function filledPrompt(kernel: Kernel, { slot, arguments: texts = [] }: Offer, rest: string, io: Io, signal: AbortSignal): Promise<string | undefined> {
+export async function filledPrompt(kernel: Kernel, { offer: { arguments: texts = [] }, skill, call }: PersonsPrompt, rest: string, io: Io, signal: AbortSignal): Promise<string | undefined> {
   const words = texts.length > 1 ? [...rest.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!) : [rest].filter((word) => word !== '')
   const values = Object.fromEntries(words.slice(0, texts.length).map((word, at) => [texts[at]!.name, at === texts.length - 1 ? words.slice(at).join(' ') : word]))
-  const result = await kernel.call(slot, values, { signal, surface: 'prompt', ...(interactive(io) && { approve: approver(io), ask: asker(io) }) })
+  if (skill) for (const deed of deedsOf(skill, rest)) say(io, 'info', `/${skill.name} ${oneLine(deed)}`)
+  const { tool, input } = call(skill ? { arguments: rest } : values)
+  const result = await kernel.call(tool, input, { signal, surface: 'prompt', ...(interactive(io) && { approve: approver(io), ask: asker(io) }) })
   if (result.ok) return successText(result)
   say(io, 'error', `${result.error.message} ${result.error.hint}`.trim())
   return undefined

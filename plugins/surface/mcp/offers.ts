@@ -1,5 +1,4 @@
-import type { GetPromptResult } from '@modelcontextprotocol/server'
-import { visibleLine, type Kernel, type Offer, type Skill } from '../../../core/index.js'
+import { visibleLine, type Kernel, type Offer } from '../../../core/index.js'
 
 const MAX_URI = 2048
 
@@ -70,41 +69,4 @@ function decode(text: string): string {
   } catch {
     return text
   }
-}
-
-/** A prompt: one of a manifest, or a skill that users may call. */
-export interface Prompt {
-  offer: Offer
-  tool: string
-  input: (values: Texts) => Texts
-  finish: (answer: GetPromptResult, values: Texts) => GetPromptResult
-}
-type Texts = Record<string, string>
-
-export function promptsOf(kernel: Kernel): Prompt[] {
-  const own = kernel.offers('prompt').map((offer): Prompt => ({ offer, tool: offer.slot, input: (values) => values, finish: (answer) => answer }))
-  const taken = new Set(own.map(({ offer }) => offer.name))
-  const skills = kernel.skills().all.filter(({ prompt, state, name }) => prompt && state === 'active' && !taken.has(name))
-  return [...own, ...skills.map(fromSkill)]
-}
-
-function fromSkill({ id, name, description, argument_hint }: Skill): Prompt {
-  const texts = argument_hint === undefined ? {} : { arguments: [{ name: 'arguments', description: argument_hint }] }
-  return {
-    offer: { slot: 'load_skill', name, description, ...texts },
-    tool: 'load_skill',
-    input: () => ({ name: id }),
-    finish({ messages: [first, ...rest], ...answer }, { arguments: declared = '' }) {
-      if (first?.content.type !== 'text' || declared === '') return { ...answer, messages: [...(first ? [first] : []), ...rest] }
-      return { ...answer, messages: [{ ...first, content: { ...first.content, text: filled(first.content.text, declared) } }, ...rest] }
-    },
-  }
-}
-
-/** As other programs fill in arguments: in one pass, all of them or one by its number, or behind a text that names none. */
-function filled(text: string, declared: string): string {
-  const words = [...declared.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, ...one]) => one.find((word) => word !== undefined)!)
-  const names = /\$(ARGUMENTS|[1-9])(?!\w)/g
-  if (!names.test(text)) return `${text}\n\nARGUMENTS: ${declared}`
-  return text.replace(names, (_, name: string) => (name === 'ARGUMENTS' ? declared : (words[Number(name) - 1] ?? '')))
 }

@@ -1,6 +1,7 @@
 import { promptAnswer, resourceAnswer } from './answer.js'
 import { failedRequest, paged, requestError, run, untilSettled, type ClientConnection } from './connection.js'
-import { findResource, listResources, promptsOf } from './offers.js'
+import { personsPrompts } from '../../lib/skills/index.js'
+import { findResource, listResources } from './offers.js'
 
 const MAX_SUBSCRIPTIONS = 1_000
 
@@ -50,19 +51,20 @@ export function servePrompts(connection: ClientConnection): void {
   const { kernel, server } = connection
   server.setRequestHandler('prompts/list', async ({ params }, { mcpReq }) => {
     await untilSettled(kernel, mcpReq.signal)
-    const { shown, next } = paged(connection, promptsOf(kernel), params)
+    const { shown, next } = paged(connection, personsPrompts(kernel), params)
     const prompts = shown.map(({ offer: { name, title, description, arguments: texts } }) => ({ name, ...(title !== undefined && { title }), description, ...(texts && { arguments: [...texts] }) }))
     return { prompts, ...next }
   })
   server.setRequestHandler('prompts/get', async ({ params: { name, arguments: values = {} } }, context) => {
-    if (!promptsOf(kernel).some(({ offer }) => offer.name === name)) await untilSettled(kernel, context.mcpReq.signal)
-    const prompt = promptsOf(kernel).find(({ offer }) => offer.name === name)
+    if (!personsPrompts(kernel).some(({ offer }) => offer.name === name)) await untilSettled(kernel, context.mcpReq.signal)
+    const prompt = personsPrompts(kernel).find(({ offer }) => offer.name === name)
     if (!prompt) throw requestError(connection, `Prompt not found: '${name}'.`)
-    return run(connection, prompt.tool, prompt.input(values), context, {
+    const { tool, input } = prompt.call(values)
+    return run(connection, tool, input, context, {
       // The user chose it: also what is not for models.
       surface: 'prompt',
       answer(result) {
-        if (result.ok) return prompt.finish(promptAnswer(result, prompt.offer), values)
+        if (result.ok) return promptAnswer(result, prompt.offer)
         throw failedRequest(connection, result.error, { name })
       },
     })
@@ -73,7 +75,7 @@ export function servePrompts(connection: ClientConnection): void {
 export function serveCompletion(connection: ClientConnection): void {
   const { kernel, server, session } = connection
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
-    const slot = ref.type === 'ref/prompt' ? promptsOf(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot : kernel.offers('resource').find(({ template }) => template === ref.uri)?.slot
+    const slot = ref.type === 'ref/prompt' ? personsPrompts(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot : kernel.offers('resource').find(({ template }) => template === ref.uri)?.slot
     if (slot === undefined) throw requestError(connection, 'Prompt or resource template not found.')
     const values = await kernel.complete(slot, argument.name, argument.value, session)
     return { completion: { values, total: values.length, hasMore: false } }
