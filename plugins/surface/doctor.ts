@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { findProgram, redact, searchPath } from '../../core/base/index.js'
+import { findProgram, inside, redact, searchPath } from '../../core/base/index.js'
 import { homeOf, openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
 import { leftProcesses, type SandboxSettings } from '../lib/process/index.js'
@@ -37,7 +37,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
       const said = [...(probe || retry !== undefined ? await kernel.probe(retry) : kernel.diagnostics()), ...kernel.skills().diagnostics]
       // A plugin that was changed is missed by its skills as by its tools; it is one thing to fix.
       const errors = new Set(said.filter(({ severity }) => severity === 'error').map(({ message }) => message))
-      const diagnostics = said.filter(({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message))
+      const diagnostics = said.filter(({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message)).map((one) => (isForeign(one, kernel) ? { ...one, severity: 'info' as const } : one))
       const document = redact(await examine(kernel, diagnostics, io))
       io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, io))
       code = verdict(diagnostics)
@@ -124,6 +124,12 @@ async function sandboxOf({ mode, network, plugins }: SandboxSettings & { plugins
 
 const link = (id: string, info: ContributionInfo | undefined) => ({ id, stage: info?.stage, state: info?.state })
 
+/** What the author of an installed package would have to mend: it was shown when the user agreed to it, and the rest of it works. */
+function isForeign({ code, files }: Diagnostic, kernel: Kernel): boolean {
+  const roots = kernel.plugins().filter(({ layer }) => layer === 'user' || layer === 'admin').map(({ root }) => root)
+  return /^VT_(?:SKILL|FORMAT)_/.test(code) && files.length > 0 && files.every((file) => roots.some((root) => inside(root, file)))
+}
+
 const verdict = (diagnostics: Diagnostic[]): number => {
   const errors = diagnostics.filter(({ severity }) => severity === 'error')
   return errors.some(({ code }) => code.startsWith('VT_CONFIG_')) ? 3 : errors.length > 0 ? 1 : 0
@@ -145,6 +151,8 @@ function render({ program, node, platform, paths, web, sandbox, left, slots, con
   const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
   const colour = { error: red, warning: yellow, info: dim }
   const problems = diagnostics.filter(({ severity }) => severity !== 'info')
+  // What is not honoured at all was said when the user agreed, and stands in `plugins info`.
+  const theirs = diagnostics.filter(({ severity, code }) => severity === 'info' && /^VT_SKILL_|^VT_FORMAT_INVALID$/.test(code))
   const active = contributions.filter(({ state }) => state === 'active').length
   const there = tools.map(({ name, path }) => (path ? green(name) : dim(`${name} is not here`))).join(', ')
   return [
@@ -166,6 +174,8 @@ function render({ program, node, platform, paths, web, sandbox, left, slots, con
       ...files.map((file) => `  where  ${oneLine(file)}`),
       ...(hint ? [`  fix    ${printable(hint)}`] : []),
     ]),
+    ...(theirs.length > 0 ? [dim('In packages, for their authors to mend; all else of them works:')] : []),
+    ...theirs.flatMap(({ code, message, files }) => [dim(`  ${code}  ${printable(message)}`), ...files.map((file) => dim(`    where  ${oneLine(file)}`))]),
     problems.length === 0 ? green('Nothing to fix.') : `${problems.length} to fix.`,
     '',
   ].join('\n')

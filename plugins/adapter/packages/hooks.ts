@@ -1,8 +1,16 @@
+import { shortLine } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { eventOf, type Dialect } from '../../lib/hooks/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { holdsSecret, wordedValue, type Names } from './values.js'
+
+/** Why hooks of a type are not run. */
+const whyNot: Record<string, string> = {
+  prompt: 'as no model judges calls here',
+  agent: 'as no agent is started to judge calls here',
+  mcp_tool: 'as hooks call no tools of servers here',
+}
 
 export interface Manner {
   dialect: Dialect
@@ -44,7 +52,8 @@ export function addHooks(found: Package, sources: readonly HookDocument[], manne
     }
   }
   if (from !== undefined) found.addManifest('lifecycle_hooks', { kind: 'hooks', hooks: block }, from)
-  found.unsupported({ 'Lifecycle hooks for what never happens here': [...never], 'Lifecycle hooks of types that nobody runs here': [...types] }, sources[0]!.file)
+  const reasons = Object.fromEntries([...types].map((type) => [`Lifecycle hooks of type ${shortLine(type, 40)}, ${whyNot[type] ?? 'which nobody runs here'},`, 1]))
+  found.unsupported({ 'Lifecycle hooks for what never happens here': [...never], ...reasons }, sources[0]!.file)
 }
 
 function entryOf(found: Package, entry: unknown, file: string, { names, units = 1 }: Manner, types: Set<string>): JsonObject | undefined {

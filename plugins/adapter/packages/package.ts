@@ -38,7 +38,9 @@ export class Package {
     return this.variable ? exported(this.needs, this.variable) : {}
   }
   invalid(problem: string, file: string): void {
-    this.say('VT_FORMAT_INVALID', 'warning', problem, 'Fix the file that is named, or ask its author.', file)
+    // Of a package of the user's it was shown when they agreed; a workspace's files are theirs to mend.
+    const mendable = this.place.layer === 'workspace' || this.place.file !== undefined
+    this.say('VT_FORMAT_INVALID', mendable ? 'warning' : 'info', problem, 'Fix the file that is named, or ask its author.', file)
   }
   /** Each part that is there and not honoured, with how much of it there is, or what. */
   unsupported(parts: Record<string, number | readonly string[]>, file: string): void {

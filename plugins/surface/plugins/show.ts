@@ -16,7 +16,7 @@ export function consentText(inspection: Inspection, io: Io): string {
     `${bold(oneLine(name))}  ${dim(`${format}, ${contributions.length} contributions, ${skills.length} skills`)}`,
     ...powers.flatMap((power) => powerLines(power)),
     ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
-    ...diagnostics.map((one) => `  ${yellow(one.severity)} ${oneLine(located(one, root))}`),
+    ...diagnostics.map((one) => `  ${yellow(one.code === 'VT_FORMAT_INVALID' ? 'left out' : one.severity)} ${oneLine(located(one, root))}`),
     // What a reader is shown differs from what stands there, so the file is shown as it stands.
     ...cleaned.flatMap(({ file }) => [dim(`── ${oneLine(relative(root, file))}, as it stands`), printable(readBytes(file).toString()).trimEnd()]),
     '',

@@ -41,7 +41,7 @@ export async function validatePlugin(kernel: Kernel, path: string, { run = false
 const empty = (id: string): Row => ({ id, errors: [], warnings: [], examples: { passed: 0, failed: 0, skipped: 0, not_run: 0 } })
 
 /** What nobody here honours is no fault of a package, but whoever looks at it wants to know. */
-const levelOf = ({ code, severity }: Diagnostic): Diagnostic['severity'] => (code === 'VT_FORMAT_UNSUPPORTED' ? 'warning' : severity)
+const levelOf = ({ code, severity }: Diagnostic): Diagnostic['severity'] => (code.startsWith('VT_FORMAT_') ? 'warning' : severity)
 
 function rowsOf({ root, contributions, invalid, diagnostics }: Inspection): Row[] {
   const about = (file: string) => diagnostics.filter(({ files }) => files.some((one) => one === file || one.startsWith(`${file}:`)))

@@ -29,7 +29,10 @@ describe('a package with a bad file', () => {
     const { skills } = JSON.parse((await vtcode(made, ['skills', 'list', '--json'])).stdout) as { skills: { id: string; argument_hint?: string }[] }
     const own = skills.filter(({ id }) => id.startsWith('reviewer:'))
     expect(own.map(({ id }) => id).sort()).toEqual(['reviewer:good', 'reviewer:my-tool', 'reviewer:one', 'reviewer:review', 'reviewer:transformers-js'])
-    expect((await vtcode(made, ['doctor'])).stdout).toMatch(/VT_SKILL_INVALID[^\n]*\n\s+where\s+\S*reviewer\/commands\/broken\.md:3/)
+    const doctor = await vtcode(made, ['doctor'])
+    expect(doctor.stdout).toMatch(/for their authors to mend[^]*VT_SKILL_INVALID[^\n]*\n\s+where\s+\S*reviewer\/commands\/broken\.md:3/)
+    expect([doctor.code, doctor.stdout]).toEqual([0, expect.stringContaining('Nothing to fix.')])
+    expect((await vtcode(made, ['call', 'unified_search', 'list'])).stderr).toBe('')
   })
 
   it('brings its commands as prompts with what they are given', async () => {
@@ -68,6 +71,22 @@ describe('a package with a bad file', () => {
     await using made = await tempWorkspace({ 'pkg/.claude-plugin/plugin.json': '{ "name": "p" }', 'pkg/skills/bad/SKILL.md': 'no front matter\n' })
     expect(await vtcode(made, ['plugins', 'add', 'pkg', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/nothing of it can be used: skills\/bad\/SKILL\.md:1: The file does not begin/) })
   })
+})
+
+it('a package whose hooks, servers and commands are broken in part warns at no call of the user, and in their own workspace it does', async () => {
+  const files = {
+    'pkg/.claude-plugin/plugin.json': '{ "name": "half" }',
+    'pkg/hooks/hooks.json': '{ "hooks": { "PreToolUse": [{ "matcher": "Nothing" }], "Stop": [{ "hooks": [{ "type": "prompt", "prompt": "Done?" }] }] } }',
+    'pkg/.mcp.json': '{ "mcpServers": { "odd": { "type": "ws", "url": "wss://x.example" } } }',
+    'pkg/skills/good/SKILL.md': skill('good'),
+  }
+  await using made = await tempWorkspace(files)
+  const added = await vtcode(made, ['plugins', 'add', 'pkg', '--yes'])
+  expect([added.code, added.stderr]).toEqual([0, expect.stringMatching(/server odd has neither[^]*of type prompt[^]*no model judges/)])
+  expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
+  expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/for their authors[^]*server odd[^]*Nothing to fix\./) })
+  await using own = await tempWorkspace({ '.mcp.json': files['pkg/.mcp.json'] })
+  expect((await vtcode(own, ['call', 'unified_search', 'list'])).stderr).toContain('server odd')
 })
 
 it('a marketplace says which plugins it offers and where, and what lies below it is no broken manifest', async () => {
