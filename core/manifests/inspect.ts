@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { Contribution, ContributionInfo, Diagnostic, Layer, PluginFolder } from '../base/index.js'
-import { findSkills, type Skill } from '../skills/index.js'
+import { findSkills, type PackageAgent, type Skill } from '../skills/index.js'
 import { pluginsOf, readPlaces, setAsideUnfit } from './discover.js'
 import { builtinSource, serverSource, sourceAt } from './locations.js'
 
@@ -11,6 +11,9 @@ export interface Inspection extends Omit<PluginFolder, 'layer'> {
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
   skills: Skill[]
+  /** Of a package: files that tell every model of it, and agents that it defines. */
+  instructions: string[]
+  agents: PackageAgent[]
 }
 export interface InspectOptions {
   workspace: string
@@ -36,7 +39,9 @@ export async function inspect(path: string, options: InspectOptions, { name, lay
   const format = found.plugins.at(-1)?.format ?? forms[source.form] ?? 'manifests'
   const settings = { roots: [], pin: [], disable: [], claude_folders: false, workspace: 'off' as const, bundled: false }
   const skills = findSkills({ ...options, cwd: options.workspace, user: options.home, plugins: ours(pluginsOf(found)), settings, declaredBy: () => undefined, trusted: () => false })
+  const of = <T extends { plugin: string }>(all: readonly T[]): T[] => all.filter((one) => one.plugin === plugin)
   const own = skills.all.filter(({ id }) => id.startsWith(`${plugin}:`))
   const diagnostics = [...found.diagnostics, ...skills.diagnostics.filter(({ files }) => files.some((file) => file.startsWith(root)))]
-  return { name: plugin === source.layer ? basename(source.path) : plugin, root, format, contributions: ours(found.contributions), invalid: ours(found.invalid), diagnostics, skills: own }
+  const beside = { instructions: of(skills.instructions).map(({ file }) => file), agents: of(skills.agents) }
+  return { name: plugin === source.layer ? basename(source.path) : plugin, root, format, contributions: ours(found.contributions), invalid: ours(found.invalid), diagnostics, skills: own, ...beside }
 }

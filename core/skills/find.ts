@@ -9,7 +9,8 @@ import type { Skill, Skills } from './types.js'
 export function findSkills(locations: SkillLocations, cache: SkillCache = new Map()): Skills {
   const { settings, trusted } = locations
   const finding: SkillScan = { all: [], skipped: [], diagnostics: [], late: stopwatch() }
-  for (const root of rootsOf(locations, finding.diagnostics)) scanRoot(root, finding, cache)
+  const roots = rootsOf(locations, finding.diagnostics)
+  for (const root of roots) scanRoot(root, finding, cache)
   identify(finding.all)
   for (const skill of finding.all) {
     const pattern = settings.disable.find((pattern) => wildcard(pattern)(skill.id) || wildcard(pattern)(skill.name))
@@ -22,7 +23,11 @@ export function findSkills(locations: SkillLocations, cache: SkillCache = new Ma
     }
   }
   settle(finding, isTrusted)
-  return indexOf(finding, settings.pin)
+  // A plugin that was changed brings nothing.
+  const used = roots.filter(({ off, layer }) => off === undefined && (layer !== 'workspace' || settings.workspace !== 'off'))
+  const instructions = used.flatMap(({ prefix: plugin, layer, beside }) => (beside?.instructions ?? []).map((file) => ({ plugin, layer, file })))
+  const agents = used.flatMap(({ prefix: plugin, beside }) => (beside?.agents ?? []).map((agent) => ({ plugin, ...agent })))
+  return Object.freeze({ ...indexOf(finding, settings.pin), instructions: deepFreeze(instructions), agents: deepFreeze(agents) })
 }
 
 /** Ids name exactly one: the second of a name in one place also says the folder that it lies in. */
@@ -75,12 +80,12 @@ function digester(): (folder: string) => string | undefined {
   }
 }
 
-function indexOf({ all, skipped, diagnostics }: SkillScan, pins: string[]): Skills {
+function indexOf({ all, skipped, diagnostics }: SkillScan, pins: string[]): Omit<Skills, 'instructions' | 'agents'> {
   const usable = all.filter(({ state }) => state === 'active' || state === 'shadowed')
   const byName = new Map(usable.map((skill) => [skill.id, skill]))
   for (const skill of usable) if (skill.state === 'active') byName.set(skill.name, skill)
   const offered = usable.filter(({ state, hidden }) => state === 'active' && !hidden)
   const pinned = new Set(pins.flatMap((pin) => offered.find(({ name, id }) => name === pin || id === pin) ?? []))
   const catalogue = [...pinned, ...offered.filter((skill) => !pinned.has(skill))]
-  return Object.freeze({ all: deepFreeze(all), skipped: deepFreeze(skipped), diagnostics: deepFreeze(diagnostics), find: (name: string) => byName.get(name), catalogue: deepFreeze(catalogue) })
+  return { all: deepFreeze(all), skipped: deepFreeze(skipped), diagnostics: deepFreeze(diagnostics), find: (name: string) => byName.get(name), catalogue: deepFreeze(catalogue) }
 }

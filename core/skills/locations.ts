@@ -38,6 +38,8 @@ export interface Root {
   off?: string
   /** Instead of what lies there: what a package brings as text. */
   texts?: readonly PackageText[]
+  /** What it brings beside skills. */
+  beside?: Pick<PackageSkills, 'instructions' | 'agents'>
 }
 
 /** The folders that exist, in the order of precedence; what is left out is reported. */
@@ -62,7 +64,7 @@ export function rootsOf(locations: SkillLocations, diagnostics: Diagnostic[]): R
     diagnostics.push(...found.diagnostics, ...(fault ? [fault] : []))
     const all = { layer, prefix: name, ...(fault && { off: fault.message }) }
     roots.push(...found.folders.map((path): Root => ({ path, ...all })))
-    texts.push({ path: root, ...all, texts: found.texts })
+    texts.push({ path: root, ...all, texts: found.texts, beside: found })
   }
   roots.push({ path: programFile('skills'), layer: 'builtin', prefix: 'builtin', ...(!settings.bundled && { off: 'skills.bundled is off' }) })
 

@@ -6,8 +6,15 @@ export interface PackageSkills {
   folders: readonly string[]
   /** Commands and prompts, which are read as skills. */
   texts: readonly PackageText[]
+  /** Files that tell every model of the package; real paths inside it. */
+  instructions?: readonly string[]
+  /** What it defines for programs that start agents of their own. */
+  agents?: readonly PackageAgent[]
   diagnostics: readonly Diagnostic[]
 }
+export type PackageAgent = Pick<Skill, 'name' | 'description' | 'file'>
+/** Something that a plugin in use brings. */
+export type Brought<T> = T & { readonly plugin: string }
 export type PackageText = Pick<Skill, 'name' | 'description' | 'metadata' | 'allowed_tools' | 'hidden' | 'prompt' | 'file'> & Partial<Pick<Skill, 'argument_hint'>> & { readonly body: string }
 
 /** A folder with a `SKILL.md`, https://agentskills.io/specification: what is known of it without loading it. */
@@ -52,4 +59,7 @@ export interface Skills {
   find(name: string): Skill | undefined
   /** What a model is told of: active, not hidden, pinned ones first. */
   readonly catalogue: readonly Skill[]
+  /** Of packages. */
+  readonly instructions: readonly Brought<{ readonly file: string; readonly layer: Layer }>[]
+  readonly agents: readonly Brought<PackageAgent>[]
 }

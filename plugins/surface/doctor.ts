@@ -37,7 +37,8 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
       const said = [...(probe || retry !== undefined ? await kernel.probe(retry) : kernel.diagnostics()), ...kernel.skills().diagnostics]
       // A plugin that was changed is missed by its skills as by its tools; it is one thing to fix.
       const errors = new Set(said.filter(({ severity }) => severity === 'error').map(({ message }) => message))
-      const diagnostics = said.filter(({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message)).map((one) => (isForeign(one, kernel) ? { ...one, severity: 'info' as const } : one))
+      const once = said.filter(({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message))
+      const diagnostics = once.map((one) => (isForeign(one, kernel) ? { ...one, severity: 'info' as const } : one))
       const document = redact(await examine(kernel, diagnostics, io))
       io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, io))
       code = verdict(diagnostics)
@@ -174,7 +175,7 @@ function render({ program, node, platform, paths, web, sandbox, left, slots, con
       ...files.map((file) => `  where  ${oneLine(file)}`),
       ...(hint ? [`  fix    ${printable(hint)}`] : []),
     ]),
-    ...(theirs.length > 0 ? [dim('In packages, for their authors to mend; all else of them works:')] : []),
+    ...(theirs.length > 0 ? [dim('In packages, for their authors to fix; all else of them works:')] : []),
     ...theirs.flatMap(({ code, message, files }) => [dim(`  ${code}  ${printable(message)}`), ...files.map((file) => dim(`    where  ${oneLine(file)}`))]),
     problems.length === 0 ? green('Nothing to fix.') : `${problems.length} to fix.`,
     '',

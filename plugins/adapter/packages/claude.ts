@@ -26,12 +26,11 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
   addHooks(found, sources, { dialect: 'claude', names: { literals: foldersOf(found.place) }, env, ...(codex && { cwd: found.place.root }) })
   const listed = (key: string): string[] => (typeof manifest[key] === 'string' || Array.isArray(manifest[key]) ? [manifest[key]].flat().map(String) : [])
   const commands = manifest['commands'] === undefined ? ['commands'] : listed('commands')
-  found.skills = () => skillsIn(found, { skills: ['skills', ...listed('skills'), ...(found.leads('SKILL.md') ? ['.'] : [])], commands })
-  const agents = ['agents', ...listed('agents')].flatMap((path) => (path.endsWith('.md') ? [path] : found.files(path, '.md')))
+  const agents = ['agents', ...listed('agents')].flatMap((path) => (path.endsWith('.md') ? [path] : found.files(path, '.md').map((name) => `${path}/${name}`)))
+  found.skills = () => skillsIn(found, { skills: ['skills', ...listed('skills'), ...(found.leads('SKILL.md') ? ['.'] : [])], commands, agents: [...new Set(agents)], instructions: codex ? listed('instructions') : [] })
   found.unsupported(
     {
       'Commands as objects': isObject(manifest['commands']) ? Object.keys(manifest['commands']) : [],
-      'Agent definitions': [...new Set(agents)],
       'Programs in bin/': found.files('bin'),
       ...Object.fromEntries(looks.map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1])),
     },

@@ -31,13 +31,13 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
   const env = { extensionPath: root, workspacePath: workspace, GEMINI_PROJECT_DIR: workspace, ...found.exported() }
   const hooks = { document: found.read('hooks/hooks.json'), file: `${root}/hooks/hooks.json` }
   addHooks(found, [hooks], { dialect: 'gemini', names: { literals }, env, units: 1000 })
-  found.skills = () => skillsIn(found, { skills: ['skills'], more: () => tomlCommands(found) })
   const listed = (key: string): readonly string[] => [manifest[key] ?? []].flat().map(String)
+  const instructions = manifest['contextFileName'] === undefined ? ['GEMINI.md'] : listed('contextFileName')
+  const agents = found.files('agents', '.md').map((name) => `agents/${name}`)
+  found.skills = () => skillsIn(found, { skills: ['skills'], instructions, agents, more: () => tomlCommands(found) })
   addRules(found, listed('excludeTools'), file)
   found.unsupported(
     {
-      'Agent definitions': found.files('agents', '.md'),
-      'Instruction files': manifest['contextFileName'] === undefined ? (found.leads('GEMINI.md') ? ['GEMINI.md'] : []) : listed('contextFileName'),
       ...Object.fromEntries(['themes', 'plan', 'migratedTo'].map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1])),
     },
     file,

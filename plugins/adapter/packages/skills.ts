@@ -1,7 +1,7 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { PackageSkills, PackageText } from '../../../core/index.js'
-import { parseCommand } from '../../../core/skills/index.js'
+import { parseCommand, type PackageAgent } from '../../../core/skills/index.js'
 import type { Package } from './package.js'
 
 export interface SkillPaths {
@@ -10,6 +10,9 @@ export interface SkillPaths {
   /** Markdown files, and folders of them. */
   commands?: readonly string[]
   source?: 'command' | 'prompt'
+  /** Files of instructions, and of agents. */
+  instructions?: readonly string[]
+  agents?: readonly string[]
   /** Texts that lie elsewhere than in files of their own. */
   more?: () => readonly PackageText[]
 }
@@ -17,14 +20,25 @@ export interface SkillPaths {
 const most = { files: 500, depth: 4 }
 
 /** Looks in these places of a package. What is not there, or leads out of it, is left out; the second is reported. */
-export function skillsIn(found: Package, { skills, commands = [], source = 'command', more = () => [] }: SkillPaths): PackageSkills {
+export function skillsIn(found: Package, { skills, commands = [], source = 'command', instructions = [], agents = [], more = () => [] }: SkillPaths): PackageSkills {
   const before = found.diagnostics.length
   const inside = (path: string) => found.leads(path)
   const folders = skills.flatMap((path) => inside(path) ?? []).filter((path) => statSync(path).isDirectory())
   const files = commands.flatMap((path) => inside(path) ?? []).flatMap((path) => (statSync(path).isDirectory() ? markdownIn(path) : [{ file: path, name: stem(path) }]))
   const texts = files.slice(0, most.files).flatMap(({ file, name }) => skillText(found, file, name, source) ?? [])
   texts.push(...more())
-  return { folders, texts, diagnostics: found.diagnostics.splice(before) }
+  const told = instructions.flatMap((path) => inside(path) ?? []).filter((path) => statSync(path).isFile())
+  const defined = agents.slice(0, most.files).flatMap((path) => inside(path) ?? []).flatMap((file) => agentIn(found, file) ?? [])
+  return { folders, texts, instructions: told, agents: defined, diagnostics: found.diagnostics.splice(before) }
+}
+
+/** Who an agent is; nothing here starts it. */
+function agentIn(found: Package, file: string): PackageAgent | undefined {
+  const bytes = found.bytes(file)
+  if (!bytes) return undefined
+  const { skill, diagnostics } = parseCommand(bytes, file, slug(stem(file)))
+  found.diagnostics.push(...diagnostics)
+  return skill && { name: skill.name, description: skill.description, file }
 }
 
 function markdownIn(folder: string, depth = 1, prefix = ''): { file: string; name: string }[] {

@@ -36,7 +36,7 @@ const judgeOf = (kernel: Kernel): Judge => async (path) => {
 }
 
 /**
- * What is written for agents, farthest first: the user's own file and rules, files named in the settings, then folder by folder from the
+ * What is written for agents, farthest first: what packages in use say of themselves, the user's own file and rules, files named in the settings, then folder by folder from the
  * root of the repository to the workspace, then its rules. `@path` in them stands for that file. All of it is read as a call would read
  * it: what the policies refuse or a link leads away from is named and not shown. The budget is spent from the nearest outwards; the
  * nearest is never cut. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
@@ -47,7 +47,7 @@ export async function instructions(kernel: Kernel, workspace: Workspace, setting
   const names = namesOf(kernel, settings)
   const here = (path: string) => inside(workspace, path, judge)
   const own = (path: string) => ownFile(path, home, kernel)
-  const found: (Instructions | undefined)[] = [await own(join(home, 'AGENTS.md'))]
+  const found: (Instructions | undefined)[] = [...ofPackages(kernel), await own(join(home, 'AGENTS.md'))]
   for (const name of await ownRules(join(home, 'rules'))) found.push(always(await own(name)))
   const named = isOfWorkspace(kernel, 'instruction_files') ? (path: string) => here(path).then((one) => onlyMarkdown(one, workspace)) : here
   for (const pattern of settings.instruction_files) for (const path of await matching(workspace, pattern)) found.push(await named(path))
@@ -147,6 +147,18 @@ async function ofFolder(names: readonly string[], read: (name: string) => Promis
     return other && other.text.trim() !== one.text.trim() ? [other, one] : [one]
   }
   return []
+}
+
+/** What packages tell every model of themselves, as they stand: what they import stays a name. */
+function ofPackages(kernel: Kernel): Instructions[] {
+  return kernel.skills().instructions.flatMap(({ plugin, file }) => {
+    try {
+      refuseHidden(kernel, file)
+      return { path: `${plugin}:${basename(file)}`, text: readBytes(file, { limit: hardStop }).toString() }
+    } catch (error) {
+      return { path: `${plugin}:${basename(file)}`, text: `(not shown: ${(error as Error).message})` }
+    }
+  })
 }
 
 /** A file of the user's; what it imports lies below the folder that is theirs. */

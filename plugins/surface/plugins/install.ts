@@ -219,7 +219,7 @@ const changed = ({ name }: Shown): UserError => new UserError(`${name} was chang
 async function usable(root: string, name: string, options: Installing & Pick<AddOptions, 'link'>): Promise<Shown> {
   const tree = readTree(root)
   const inspection = await inspect(root, surroundings(options), { name })
-  const { format, contributions, invalid, skills, diagnostics } = inspection
+  const { format, contributions, invalid, skills, instructions, agents, diagnostics } = inspection
   const broken = invalid.filter(({ state }) => state === 'invalid')
   const others = diagnostics.filter(({ severity, code, message }) => severity === 'error' && !code.startsWith('VT_SKILL_') && !broken.some(({ reason }) => reason === message))
   const wrong = [...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`), ...others.map((one) => located(one, root))]
@@ -228,7 +228,7 @@ async function usable(root: string, name: string, options: Installing & Pick<Add
     throw new UserError('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
   }
   if (!options.link) for (const contribution of contributions) requireCovered(contribution, { root: inspection.root, tree })
-  if (contributions.length + skills.length > 0) return { ...inspection, tree: tree.digest }
+  if (contributions.length + skills.length + instructions.length + agents.length > 0) return { ...inspection, tree: tree.digest }
   const [first] = [...diagnostics].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
   throw new UserError(first ? `nothing of it can be used: ${located(first, root)}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
 }

@@ -9,19 +9,26 @@ import { permissionsOf, type Permission } from './permissions.js'
 /** Everything that executes, connects, reads secrets or judges, escaped; with texts that hide something shown as they are. */
 export function consentText(inspection: Inspection, io: Io): string {
   const { bold, dim, yellow } = paint(io.stderr, io.env)
-  const { name, format, contributions, skills, diagnostics, root } = inspection
+  const { name, format, contributions, skills, instructions, agents, diagnostics, root } = inspection
   const powers = permissionsOf(inspection)
   const cleaned = contributions.filter(({ file }) => diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)))
   return [
     `${bold(oneLine(name))}  ${dim(`${format}, ${contributions.length} contributions, ${skills.length} skills`)}`,
     ...powers.flatMap((power) => powerLines(power)),
     ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
+    ...textLines({ instructions: instructions.map((file) => relative(root, file)), agents }),
     ...diagnostics.map((one) => `  ${yellow(one.code === 'VT_FORMAT_INVALID' ? 'left out' : one.severity)} ${oneLine(located(one, root))}`),
     // What a reader is shown differs from what stands there, so the file is shown as it stands.
     ...cleaned.flatMap(({ file }) => [dim(`── ${oneLine(relative(root, file))}, as it stands`), printable(readBytes(file).toString()).trimEnd()]),
     '',
   ].join('\n')
 }
+
+/** What a package tells models without being asked, and what it has for programs that start agents. */
+const textLines = ({ instructions, agents }: { instructions: readonly string[]; agents: readonly { name: string; description: string }[] }): string[] => [
+  ...instructions.map((file) => `  tells every model what stands in ${oneLine(file)}`),
+  ...agents.map((agent) => `  agent ${oneLine(agent.name)}, which nothing starts here  ${oneLine(agent.description).slice(0, 120)}`),
+]
 
 /** What is said of a part of a plugin, behind the file and the line that it is about. */
 export function located({ message, files: [file = ''] }: Pick<Diagnostic, 'message' | 'files'>, root: string): string {
@@ -52,7 +59,7 @@ function changedFiles(was: Tree['files'], is: Tree['files']): string[] {
 
 /** The document of `info --json`. */
 export function infoDocument(inspection: Inspection, installed: Installed | undefined, states: ReadonlyMap<string, { state: string; reason?: string }>) {
-  const { name, root, format, contributions, invalid, skills, diagnostics } = inspection
+  const { name, root, format, contributions, invalid, skills, instructions, agents, diagnostics } = inspection
   const powers = new Map(permissionsOf(inspection).map((power) => [power.id, power]))
   return {
     name,
@@ -72,12 +79,14 @@ export function infoDocument(inspection: Inspection, installed: Installed | unde
       ...invalid.map(({ id, kind, file, state, reason }) => ({ kind, file: relative(root, file), id, state, reason, does: [], reads: [] })),
     ],
     skills: skills.map(({ name, description }) => ({ name, description })),
+    instructions: instructions.map((file) => relative(root, file)),
+    agents: agents.map(({ name, description }) => ({ name, description })),
     unsupported: diagnostics.filter(({ code }) => code === 'VT_FORMAT_UNSUPPORTED').map(({ message }) => message),
     diagnostics,
   }
 }
 
-export function infoText({ name, format, root, contributions, skills, diagnostics, ...lock }: ReturnType<typeof infoDocument>, io: Io): string {
+export function infoText({ name, format, root, contributions, skills, instructions, agents, diagnostics, ...lock }: ReturnType<typeof infoDocument>, io: Io): string {
   const { bold, dim } = paint(io.stdout, io.env)
   const { source, tree } = lock as { source?: Installed['source']; tree?: string }
   return [
@@ -91,6 +100,7 @@ export function infoText({ name, format, root, contributions, skills, diagnostic
       ...('description' in one && one.description ? [`    ${dim(oneLine(one.description))}`] : []),
     ]),
     ...skills.map((skill) => `  skill ${oneLine(skill.name)}  ${dim(oneLine(skill.description))}`),
+    ...textLines({ instructions, agents }),
     ...diagnostics.map((one) => `  ${one.severity} ${oneLine(located(one, root))}`),
     '',
   ].join('\n')

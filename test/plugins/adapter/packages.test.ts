@@ -105,14 +105,15 @@ describe('plugins of other programs', () => {
     )
     matches(await made.vt.call('mcp__plugin_pack_s__environment', {}), { ok: true, output: { argv: ['red', 'none'] } })
     expect(made.vt.kernel.skills().all.map(({ id }) => id)).toContain('pack:one')
-    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join('\n')).toMatch(/^Agent definitions of the Claude Code package pack \(1: reviewer\.md\)[\s\S]*bin\/ .*\(1: x\)[\s\S]*lspServers/)
+    expect(made.vt.kernel.skills().agents).toMatchObject([{ plugin: 'pack', name: 'reviewer', description: 'Review.' }])
+    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join('\n')).toMatch(/bin\/ .*\(1: x\)[\s\S]*lspServers/)
   })
 
   it('of Gemini and bundles of MCP bring their servers', async () => {
     const place = await tempWorkspace({ 'tools.json': environment })
     await using gemini = await boot({ 'gemini-extension.json': json({ name: 'pack', mcpServers: { s: { ...server(place.root, '${extensionPath}${/}x'), includeTools: ['env*'] } }, contextFileName: 'G.md' }) })
     matches(await gemini.vt.call('mcp__plugin_pack_s__environment', {}), { ok: true, output: { argv: [`${gemini.place.root}/pack/x`] } })
-    expect(told(gemini.vt.kernel, 'VT_FORMAT_UNSUPPORTED')).toHaveLength(1)
+    expect(told(gemini.vt.kernel, 'VT_FORMAT_UNSUPPORTED')).toEqual([])
 
     const config = { command: 'node', args: [fixture, place.root, '${user_config.dirs}', '${__dirname}', 'x${user_config.none}'], env: { A: '${user_config.word}' } }
     const user_config = { dirs: { type: 'directory', multiple: true, default: ['${HOME}/a', '/b'] }, word: { default: '${user_config.dirs} $&' }, none: {} }
