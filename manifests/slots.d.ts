@@ -291,6 +291,31 @@ export interface BuiltinSlots {
       resource_path: string
     }
   }
+  /** Propose a plan */
+  'propose_plan': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      title?: string
+      /** What will be different. */
+      summary?: string
+      steps?: {
+        action?: string
+        files?: string[]
+        /** Commands that prove it. */
+        verify?: string | string[]
+      }[]
+      /** How the whole is proved. */
+      tests?: string
+      assumptions?: string[]
+      open_questions?: string[]
+    }
+    output: {
+      path: string
+      /** none: nobody was there to decide. */
+      decision: 'execute' | 'auto_accept' | 'fresh_context' | 'revise' | 'cancel' | 'none'
+    }
+  }
   /** Ask the user */
   'request_user_input': {
     input: {

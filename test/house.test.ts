@@ -88,7 +88,8 @@ describe('the calls of an agent', () => {
   it('are made by Thread.perform alone, and reach the kernel through the one component that it asks', () => {
     const agent = globbed('plugins/agent/**', 'plugins/surface/chat/**', ...['ask', 'chat', 'exec', 'resume'].map((verb) => `plugins/surface/${verb}.ts`))
     const where = (form: RegExp): string[] => agent.filter((file) => form.test(text(file)))
-    expect(where(/\bexecute\b(?!:)|\.execute\b/)).toEqual(['plugins/agent/thread.ts'])
+    // A decision about a plan has the same name.
+    expect(where(/\bexecute\b(?!:|' \|)|\.execute\b/)).toEqual(['plugins/agent/thread.ts'])
     expect(where(/\.call\(|\bcall\b[^()\n]*\}\s*=\s*(?:this\.)?(?:thread\.)?kernel\b/)).toEqual(['plugins/agent/components/builtin.ts'])
     const thread = text('plugins/agent/thread.ts')
     expect([...thread.matchAll(/execute\.run\(/g)]).toHaveLength(1)
@@ -127,6 +128,8 @@ describe('names of tools', () => {
       'context/dedupe.ts': ['unified_exec/run', 'unified_file/read'],
       // What runs the commands of a verification.
       'finish/verification.ts': ['unified_exec/run'],
+      // The tool that is there in one mode only.
+      'finish/plan.ts': ['propose_plan'],
       'loop/changes.ts': ['unified_file/move'],
       // The kind of an event.
       'loop/report.ts': ['web_search'],

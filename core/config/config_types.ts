@@ -237,6 +237,10 @@ export type Config = {
       event_log_path?: string
       /** When the agent goes on by itself until its tasks are done and proved: never, in `exec` and mode full-auto, or always. A goal of a person goes on unless it is off. Default: `exec_only`. */
       continuation_policy?: 'off' | 'exec_only' | 'all'
+      /** When a task goes on in a fresh conversation, with prompt, memory and tracker alone: never, when the tracker stays as it is turn after turn, or after the conversation was shortened. Default: `off`. */
+      context_reset_mode?: 'off' | 'on_stall' | 'on_compaction'
+      /** Turns in a row, continued without a changed tracker. Default: `2`. */
+      context_reset_stall_threshold?: number
       verification?: {
         /** auto: what could not be proved is said; always: it is no success; never: nothing is run. Default: `auto`. */
         required?: 'auto' | 'always' | 'never'

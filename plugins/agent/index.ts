@@ -3,7 +3,7 @@ import type { Mode, RightsLeft } from '../../core/base/index.js'
 import type { Io, Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
-import { AgentError, agentSettings, idMaker, type Delta, type EventSink, type GivenComponents, type RunLimits, type RunOutcome, type ThreadEvent } from './base/index.js'
+import { AgentError, agentSettings, idMaker, type Delta, type EventSink, type GivenComponents, type RunLimits, type RunOutcome, type ThreadEvent, type Tracker } from './base/index.js'
 import { chooseComponents, type RunContext } from './components/index.js'
 import { atItsPace, copyTo, RunReader } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
@@ -86,6 +86,8 @@ export interface Agent {
   readonly mode: Mode
   /** Chooses it for this session, also when that goes on later; returns what the kernel permits. Throws VT_CONFIG_INVALID. */
   setMode(mode: Mode): Promise<Mode>
+  /** The steps of the task under way; `undefined` when there are none. */
+  readonly tracker: Tracker | undefined
   /** What the run goes on for until it is met; `undefined` when there is none. */
   readonly goal: string | undefined
   /** Sets a goal for this session, with commands that prove it; a second one takes its place, `undefined` clears it. */
@@ -139,6 +141,9 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
       return thread.mode
     },
     setMode: (mode) => whileOpen(() => thread.setMode(mode)),
+    get tracker() {
+      return thread.state.tracker
+    },
     get goal() {
       return thread.state.goal?.text
     },

@@ -4,11 +4,11 @@ import type { CallOptions, Kernel } from '../../core/kernel/index.js'
 import type { Workspace } from '../../core/workspace/index.js'
 import {
   AgentError, agentSettings, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
-  type OutcomeCode, type RunLimits, type RunOutcome, type Store, type Subtype, type ThreadItem, type Told,
+  type OutcomeCode, type RunLimits, type RunOutcome, type Store, type Subtype, type TaskMemory, type ThreadItem, type Told,
 } from './base/index.js'
 import { ContextWindow, Segments } from './context/index.js'
 import { Events } from './events/index.js'
-import { Finish, finishing, type FinishOptions, type FinishState } from './finish/index.js'
+import { Finish, finishing, planTool, type FinishOptions, type FinishState } from './finish/index.js'
 import { CostLedger } from './ledger/index.js'
 import { Approvals, deferredFor, LifecycleHooks, ModelRequests, refusedChanges, runTurn, type LoopConversation, type RefusedChanges, type StartReason, type TurnEnd } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
@@ -102,7 +102,8 @@ export class Thread implements LoopConversation {
     this.written = options.restored?.records.length ?? 0
   }
 
-  readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] => this.kernel.tools({ ...how, audience: 'agent', ...(this.only?.tools && { only: this.only.tools }) })
+  readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] =>
+    this.kernel.tools({ ...how, audience: 'agent', ...(this.only?.tools && { only: this.only.tools }) }).filter(({ name }) => this.mode === 'plan' || name !== planTool)
 
   async perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'>): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
@@ -159,6 +160,7 @@ export class Thread implements LoopConversation {
     await this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin }, ...(tells && { tells }) })
     await this.events.say({ id: this.newId('it'), type: 'user_message', text, origin })
   }
+  readonly remembered = (): TaskMemory => threadTable.remembered(this.state)
   /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'error', message, code })

@@ -77,6 +77,7 @@ function conversation(io: Io): (event: ThreadEvent) => void {
   return (event) => {
     const item = event.type === 'item.started' || event.type === 'item.completed' ? event.item : undefined
     if (event.type === 'item.started' && item?.type === 'user_message' && item.origin === 'queue') io.stderr.write(`> ${oneLine(item.text)}\n`)
+    if (event.type === 'item.completed' && item?.type === 'plan') io.stdout.write(`${fitTerminal(io, item.text)}\n`)
     if (event.type === 'item.completed' && item?.type === 'agent_message' && item.status === 'completed') texts.push(item.text)
     const due = event.type === 'turn.completed' || (event.type === 'item.started' && item?.type === 'tool_invocation')
     // The last text of a turn that failed is the reason, which is told otherwise; an answer that was cut stands before it.

@@ -13,6 +13,7 @@ export default async function exec(kernel: Kernel, argv: string[], io: Io): Prom
   }
   const described = verb('exec', 'Works on a task to its end. The answer goes to stdout, what happens to stderr; the exit code is 0 only for a success.', io)
   const command = withResume(withFlags(described.argument('[task...]', 'what to do; `-` or nothing: stdin')))
+    .option('--plan', 'proposes a plan below .vtcode/plans/; nothing else is changed')
     .option('--dry-run', 'what would be sent; nothing is')
     .helpCommand(false)
     .action(perform)

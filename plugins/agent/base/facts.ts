@@ -1,7 +1,7 @@
 import type { Effect, Mode } from '../../../core/base/index.js'
 import { isQuiet } from './effects.js'
 import type { FileHash, ProofRun, Tracker, VerificationResult } from './finish_types.js'
-import type { ImageRef, Msg, RefusedChange, RevertScope, Summary } from './types.js'
+import type { ImageRef, Msg, RefusedChange, ResetTrigger, RevertScope, Summary } from './types.js'
 
 export type Fact =
   | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
@@ -13,19 +13,19 @@ export type Fact =
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
   /** `applied`: what a call was about that was made and may have changed something. */
   | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; images?: ImageRef[]; changed?: string[]; applied?: string; not_applied?: RefusedChange }
-  | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary }
+  | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary; reset?: ResetTrigger }
   /** `texts`: call_id → what stands there now. With `inputs` what was asked left too. */
   | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
-  | { kind: 'mode'; mode: Mode; by: 'person' }
+  | { kind: 'mode'; mode: Mode; by: 'person' | 'plan' }
   /** The whole of it. */
   | { kind: 'tracker'; by: 'model' | 'person' | 'planner' | 'harness'; tracker: Tracker }
   | { kind: 'goal'; text: string; verify: string[] }
   | { kind: 'goal_end'; how: 'met' | 'cleared' }
   /** `changes`: how many calls that may change something the model had made by then. */
   | { kind: 'verified'; result: VerificationResult; commands: ProofRun[]; changes: number; files: FileHash[] }
-  /** Its text lies in `prompts/<sha256>`; a later one of the same name takes its place. */
-  | { kind: 'artifact'; name: ArtifactName; sha256: string; round: number }
+  /** Its text lies in `prompts/<sha256>`; a later one of the same name takes its place. `path`: where people find it; `fresh`: the work begins with it alone in mind. */
+  | { kind: 'artifact'; name: ArtifactName; sha256: string; round: number; path?: string; fresh?: true }
   /** `round`: how many revisions there were before. */
   | { kind: 'phase'; phase: 'plan' | 'build' | 'done'; round: number }
   | { kind: 'note'; text: string }
@@ -48,10 +48,10 @@ export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk:
   message: { says: 'A step of the model with what it cost, the results of all its calls, or a message that no person wrote.', on_disk: 'with the next wait' },
   call_start: { says: 'A call begins: its name, its input, what it can do at worst.', on_disk: 'at once for changes' },
   call_end: { says: 'The result of a call as the model reads it, with its images by their digests, the files it changed, and why it was not applied.', on_disk: 'at once for changes' },
-  compaction: { says: 'The messages before one gave way to a summary; they are in `history_path`.', on_disk: 'at once' },
+  compaction: { says: 'The messages before one gave way to a summary, or to a fresh start; they are in `history_path`.', on_disk: 'at once' },
   cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
   revert: { says: 'A turn of its own that restores what was before another one.', on_disk: 'at once' },
-  mode: { says: 'A person chose the mode of all calls from now on.', on_disk: 'at once' },
+  mode: { says: 'The mode of all calls from now on: a person chose it, or accepted a plan.', on_disk: 'at once' },
   tracker: { says: 'The steps of the task, all of them, as the model, a person or a planner left them.', on_disk: 'with the next wait' },
   goal: { says: 'A person set a goal: the run goes on until it is met.', on_disk: 'at once' },
   goal_end: { says: 'The goal was met, or a person cleared it.', on_disk: 'at once' },

@@ -30,6 +30,16 @@ export interface FileHash {
   sha256: string | null
 }
 export type VerificationResult = 'passed' | 'failed' | 'not_run'
+/** What a session remembers of its task. */
+export interface TaskMemory {
+  task_summary?: string
+  spec_summary?: string
+  evaluation_summary?: string
+  verification_summary?: string
+  constraints?: string[]
+  /** Commands that have to pass and have not, since the last change. */
+  verification_todo?: string[]
+}
 /** What the last verification of a run came to, command by command. */
 export interface Verification {
   result: VerificationResult | 'none'

@@ -3,7 +3,7 @@ export type { AgentProviders, CallTraits, Cause, Clock, Component, Delta, DeltaS
 export { callIdentity, effectsOfCall, isQuiet, meaningOf, meaningsIn, subjectOf, type Meaning } from './effects.js'
 export { AgentError, hintOf, messageOf } from './errors.js'
 export { factTable, waitsForDisk, type ArtifactName, type Fact, type FactOf, type JournalRecord, type Told } from './facts.js'
-export type { FileHash, ProofRun, TaskStatus, Tracker, TrackerItem, Verification, VerificationResult } from './finish_types.js'
+export type { FileHash, ProofRun, TaskMemory, TaskStatus, Tracker, TrackerItem, Verification, VerificationResult } from './finish_types.js'
 export { idMaker } from './ids.js'
 export { LoopDetector } from './loop_detector.js'
 export { outcomeOfFailure, outcomeTable } from './outcome.js'
@@ -11,6 +11,6 @@ export { describeFault, earlierResult, textOfResult } from './result_text.js'
 export { agentSettings, type AgentSettings, type RunLimits } from './settings.js'
 export type {
   CallOutcome, CallPart, CompactTrigger, EventBody, FileChange, FinishReason, GroundedFact, HarnessEvent, ImagePart, ImageRef, ItemStatus, MessageOrigin,
-  MessagePart, Msg, NewThreadItem, NotApplied, OutcomeCode, ReasoningPart, RefusedChange, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TextPart,
+  MessagePart, Msg, NewThreadItem, NotApplied, OutcomeCode, ReasoningPart, RefusedChange, ResetTrigger, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TextPart,
   ThreadEvent, ThreadItem, TokenBreakdown, TurnCounts, Usage,
 } from './types.js'

@@ -27,6 +27,8 @@ export interface AgentSettings {
     tool_result_clearing: { enabled: boolean; trigger_tokens: number; keep_tool_uses: number; clear_at_least_tokens: number; clear_tool_inputs: boolean }
     event_log_path?: string
     continuation_policy: 'off' | 'exec_only' | 'all'
+    context_reset_mode: 'off' | 'on_stall' | 'on_compaction'
+    context_reset_stall_threshold: number
     verification: { required: 'auto' | 'always' | 'never'; timeout_secs: number; commands: string[] }
     async_approval: { enabled: boolean; timeout_secs: number; notify_command?: string[] }
   }

@@ -105,6 +105,8 @@ export type ItemStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled' | 
 export type ThreadItem =
   | { id: string; type: 'user_message'; text: string; origin: MessageOrigin; intent_id?: string }
   | { id: string; type: 'agent_message'; text: string; status: ItemStatus }
+  /** A plan that is put before a person, as Markdown. */
+  | { id: string; type: 'plan'; text: string; status: ItemStatus }
   | { id: string; type: 'reasoning'; text: string; status: ItemStatus }
   | {
       id: string
@@ -225,6 +227,9 @@ export type EventBody =
       tokens_after: number
       deduped_reads: number
     }
+  | { type: 'context.reset'; trigger: ResetTrigger; plan_preserved: boolean; previous_context_usage_percent: number; tool_budget_reset: boolean }
+  | { type: 'plan.approval.requested'; plan_file: string }
+  | { type: 'plan.approval.resolved'; decision: 'execute' | 'auto_accept' | 'fresh_context' | 'revise' | 'cancel'; automatic: boolean }
   | { type: 'turn.started'; turn_number: number; token_breakdown?: TokenBreakdown }
   | { type: 'turn.completed'; usage: Usage; cost_usd: number | null; limits: TurnCounts }
   | { type: 'turn.failed'; message: string; usage?: Usage; code: string }
@@ -246,7 +251,9 @@ export type EventBody =
   | { type: 'interjected'; source: 'direct' | 'queue'; image_count: number; redirect_kind: 'interjection'; intent_id?: string }
   | { type: 'error'; message: string; code: string }
 export type ThreadEvent = EventBody & { seq: number; ts: string; thread_id: string; turn_id?: string }
-export type SegmentReason = 'start' | 'compaction' | 'instructions' | 'catalog' | 'model_switch' | 'mode'
+/** Why a conversation begins anew with what matters of it. */
+export type ResetTrigger = 'plan_approval' | 'stall' | 'compaction'
+export type SegmentReason = 'start' | 'compaction' | 'reset' | 'instructions' | 'catalog' | 'model_switch' | 'mode'
 export type CompactTrigger = 'manual' | 'auto' | 'recovery' | 'model_switch'
 
 export type OutcomeCode =

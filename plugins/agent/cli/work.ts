@@ -18,6 +18,7 @@ export interface Flags extends SessionFlags, ImageFlags {
   maxBudgetUsd?: number
   verify?: string[]
   goal?: string
+  plan?: true
 }
 export const withFlags = (command: Command): Command =>
   withImages(command)
@@ -56,6 +57,7 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
   const whole = task === undefined || images.length === 0 ? task : { text: task, images }
   const limits = definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
   return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, ...definedOnly({ verify: flags.verify }), onEvent, quiet, ...options }, async (agent) => {
+    if (flags.plan) await agent.setMode('plan')
     if (flags.goal !== undefined) await agent.setGoal(flags.goal, flags.verify)
     const outcome = await Promise.race([flags.deltas ? printLines(agent.stream(whole, { signal: io.signal }), io) : agent.run(whole, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130

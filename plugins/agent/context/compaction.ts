@@ -49,7 +49,7 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   const previous = state.segment
   // Each of it is sent anew, and again with every request: in a small window the summary carries more of the weight.
   const tail = Math.min(most.tail, context.budget.hard / 6, tokens_before / 2)
-  const history_path = await archive(thread)
+  const history_path = await archiveHistory(thread)
   const { texts, reads } = dedupe(state.messages, await meaningsIn(thread.kernel, callsIn(state.messages)))
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
   await shrink(thread, tail)
@@ -61,7 +61,7 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   const latest = words.slice(-thread.settings.context.dynamic.retained_user_messages)
   const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.budget.hard / 4), (text) => keepText(thread, `input-${state.turn}`, text))
   const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
-  const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now())
+  const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now(), thread.remembered())
   const remembered = [shownMemory(memory), shownSummary(after.summary)]
   await thread.commit({ kind: 'compaction', keep_from, inserted: [...remembered.map(harness), ...retained], history_path, summary })
   for (const text of remembered) await events.say({ id: thread.newId('it'), type: 'user_message', text, origin: 'harness' })
@@ -93,7 +93,7 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
 const harness = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
 
 /** Writes the conversation down as it is; returns where. Without histories the journal has it. */
-async function archive({ store, state, session_id, settings }: PaidConversation): Promise<string> {
+export async function archiveHistory({ store, state, session_id, settings }: PaidConversation): Promise<string> {
   if (!settings.context.dynamic.persist_history) return `.vtcode/sessions/${session_id}/messages.jsonl`
   return store.archive(`${session_id}_${state.compactions + 1}.jsonl`, withoutValues(state.messages.map((message) => `${JSON.stringify(message)}\n`).join('')))
 }

@@ -1,10 +1,11 @@
-import type { CallPart, Fact, TokenBreakdown } from '../base/index.js'
+import type { CallPart, Fact, ResetTrigger, TokenBreakdown } from '../base/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import { noUsage, sizeOf, type ModelAnswer, type ModelRequest } from '../model/index.js'
 import { messageText, type ConversationContext } from '../session/index.js'
 import { clearOld } from './clearing.js'
 import { compact, type Compactable, type CompactOptions } from './compaction.js'
 import { nestedInstructions, shownAs } from './instructions.js'
+import { resetContext } from './reset.js'
 import type { Segments } from './segment.js'
 import { tokenBudget, type TokenBudget } from './token_budget.js'
 
@@ -112,6 +113,12 @@ export class ContextWindow implements ConversationContext, Compactable {
     this.lowered = Infinity
     const must = this.size > this.budget.hard
     if (must || this.thread.settings.harness.compact_on_model_switch) await this.compact({ trigger: 'model_switch', must }, signal)
+  }
+
+  /** Begins the conversation anew with what matters of it, and with `texts`. */
+  async reset(trigger: ResetTrigger, texts: readonly string[]): Promise<void> {
+    await resetContext(this.thread, this, trigger, texts)
+    this.shown.clear()
   }
 
   /** What is written for agents in the folders that the calls of a step went to, once each. */

@@ -55,7 +55,7 @@ const basePrompt = `You are a coding agent that works in one folder, through too
 - At the end say in a few sentences what changed, what was checked, what is left.`
 
 const modeText: Record<Mode, string> = {
-  plan: 'Mode plan: nothing may be changed. Read, search, and answer or propose.',
+  plan: 'Mode plan: nothing may be changed. Read, search, and answer. What is to be done is proposed as a plan, through the tool for that, once nothing about it is open.',
   ask: 'Mode ask: reading is free; every change needs the consent of the user, who may not be there.',
   auto: 'Mode auto: changes in the folder are free; commands and network go by rules, the rest needs consent.',
   'full-auto': 'Mode full-auto: what is on its list runs unasked; the rest needs consent of the user, who may not be there. Be careful.',

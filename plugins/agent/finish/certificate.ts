@@ -3,7 +3,7 @@ import { compile } from '../../../core/schema/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 import { AgentError, type FileHash, type ProofRun, type Tracker, type VerificationResult } from '../base/index.js'
 import type { ConversationState } from '../session/index.js'
-import { endingOf } from './decide.js'
+import { endingOf } from './ending.js'
 import type { FinishState } from './state.js'
 
 /** What proved the work of a session. Its own digest shows damage, not who made it. */

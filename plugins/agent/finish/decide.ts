@@ -1,5 +1,6 @@
 import type { ProofRun } from '../base/index.js'
 import type { RefusedChanges } from '../loop/index.js'
+import { endingOf } from './ending.js'
 import type { FinishState } from './state.js'
 import { isOpen, itemLines } from './tracker.js'
 
@@ -47,10 +48,6 @@ export function decide(state: FinishState & Pick<RefusedChanges, 'untold_refusal
   const { command, says, ...how } = ran.failed
   return { then: 'go on', why: 'verification_failed', text: `\`${command}\` ${endingOf(how)}. It has to pass.\n${says}` }
 }
-
-/** How a command ended, in words. */
-export const endingOf = ({ exit_code, timed_out, duration_ms }: Pick<ProofRun, 'exit_code' | 'timed_out' | 'duration_ms'>): string =>
-  timed_out ? `was stopped after ${Math.round(duration_ms / 1000)} s` : exit_code === null ? 'ended without an exit code' : `ended with exit code ${exit_code}`
 
 function notApplied(refusals: RefusedChanges['untold_refusals']): string {
   const lines = refusals.map(({ tool, target, code }) => `Not applied: ${[tool, target && `'${target}'`].filter(Boolean).join(' ')} (${code}).`)

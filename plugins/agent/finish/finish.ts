@@ -5,7 +5,9 @@ import type { Conversation } from '../session/index.js'
 import { decide } from './decide.js'
 import { handOff, showHandoff } from './handoff.js'
 import type { FinishState } from './state.js'
-import { addItem, createTracker, isOpen, itemLines, updateTracker, type GivenItem, type GivenTracker, type ItemUpdate } from './tracker.js'
+import { Plans, type PlanEnd } from './plan.js'
+import { freshStart } from './fresh_start.js'
+import { addItem, createTracker, itemLines, trackerSummary, updateTracker, type GivenItem, type GivenTracker, type ItemUpdate } from './tracker.js'
 import { TrackerFile } from './tracker_file.js'
 import { commandsOf, hashesOf, runProofs, type Verified } from './verification.js'
 
@@ -24,6 +26,8 @@ const headless = new Set(['exec', 'resume'])
 
 /** The end of a task: its tracker, the commands that prove it, and what follows an answer. */
 export class Finish implements Completion {
+  /** Plans that wait for a decision, and what was decided. */
+  readonly plans: Plans
   private readonly file: TrackerFile
   private last: Verified | undefined
   /** Commands that could not run, told once. */
@@ -35,6 +39,7 @@ export class Finish implements Completion {
     private readonly options: FinishOptions,
     private readonly resumed: boolean,
   ) {
+    this.plans = new Plans(thread)
     this.file = new TrackerFile(thread.workspace, thread.session_id)
   }
 
@@ -53,12 +58,15 @@ export class Finish implements Completion {
   async turnBegins(): Promise<void> {
     if (!this.opened && this.resumed) this.resumes = true
     this.opened = true
+    this.turnIsNew = true
     if (!this.thread.state.tracker) return
     const edit = await this.file.edit()
     if (edit && 'tracker' in edit) await this.thread.commit({ kind: 'tracker', by: 'person', tracker: edit.tracker })
     else if (edit) await this.thread.remark('VT_TASK_FILE', edit.problem)
   }
   private resumes = false
+  /** The model was not asked in this turn. */
+  private turnIsNew = false
 
   /** The turn is over: people find the tracker as it is. */
   async turnEnded(): Promise<void> {
@@ -73,14 +81,16 @@ export class Finish implements Completion {
 
   async remind(): Promise<void> {
     const { state } = this.thread
+    if (this.turnIsNew) await freshStart(this.thread)
+    this.turnIsNew = false
     if (this.resumes) {
       this.resumes = false
       await showHandoff(this.thread)
     }
-    if (!state.untold || (!state.tracker && !state.goal)) return
+    if (!state.untold) return
     // The person has just said it.
     const said = state.goal && state.messages.length <= 1
-    const text = [...(state.goal && !said ? [`Goal: ${state.goal.text}`] : []), ...(state.tracker ? trackerSummary(state.tracker) : [])].join('\n')
+    const text = [...(state.goal && !said ? [`Goal: ${state.goal.text}`] : []), ...(state.tracker ? trackerSummary(state.tracker) : []), ...(await this.plans.named())].join('\n')
     if (text !== '') await this.thread.inject(text, 'harness', 'tracker')
   }
 
@@ -103,6 +113,11 @@ export class Finish implements Completion {
     if (on && around.waiting) await thread.harness('continuation_skipped', { message: 'Somebody said something that waits.' })
     if (on && !around.waiting && thread.state.goal) await thread.commit({ kind: 'goal_end', how: 'met' })
     return { then: 'end', outcome }
+  }
+
+  /** How the turn under way ends, where a call of it decided that. */
+  taken(): PlanEnd | undefined {
+    return this.plans.taken()
   }
 
   private async prove(signal: AbortSignal): Promise<Verified | undefined> {
@@ -181,10 +196,4 @@ function shown(tracker: Tracker): Result {
   const several = tracker.items.filter(({ status }) => status === 'in_progress').length > 1
   const lines = [...itemLines(tracker), ...(several ? ['More than one item is in progress.'] : [])]
   return ok({ title: tracker.title, items: tracker.items as unknown as object[], ...(tracker.notes !== undefined && { notes: tracker.notes }) } as never, { text: lines.join('\n') })
-}
-
-/** What a model has to know of the tracker: its title, how far it is, what is open. */
-function trackerSummary(tracker: Tracker): string[] {
-  const done = tracker.items.filter(({ status }) => status === 'completed').length
-  return [`Task tracker: ${tracker.title} (${done} of ${tracker.items.length} completed)`, ...itemLines(tracker, (item) => isOpen(item) || item.status === 'blocked')]
 }

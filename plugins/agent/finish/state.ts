@@ -1,4 +1,6 @@
-import { isQuiet, type ArtifactName, type FactOf, type Tracker } from '../base/index.js'
+import { isQuiet, type ArtifactName, type FactOf, type ResetTrigger, type Tracker } from '../base/index.js'
+import { endingOf } from './ending.js'
+import { trackerSummary } from './tracker.js'
 import type { ConversationState, StatePart } from '../session/index.js'
 
 /** What a session has to finish, and how far that is proved. */
@@ -16,12 +18,16 @@ export interface FinishState {
   idle: { turns: number; now: boolean }
   /** What the harness goes on with. */
   owed: string | undefined
+  /** Continued turns in a row in which the tracker stayed as it was. */
+  stalled: number
+  /** Why the conversation may begin anew with the next turn: a person wants it so, or it was shortened. */
+  fresh: Exclude<ResetTrigger, 'stall'> | undefined
   /** The model has not read the tracker and the goal as they are. */
   untold: boolean
   /** Of the handoff that the model of a later run has not read. */
   blocked: string | undefined
   /** The texts beside the conversation that are in force. */
-  artifacts: { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly round: number } }
+  artifacts: { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly round: number; readonly path?: string } }
   /** How far a task is that is planned, built and evaluated. */
   phase: { readonly phase: FactOf<'phase'>['phase']; readonly round: number } | undefined
 }
@@ -29,7 +35,7 @@ export interface FinishState {
 export const finishing: StatePart<ConversationState, FinishState> = {
   begin: () => ({
     tracker: undefined, goal: undefined, verified: undefined, changes: 0, files_changed: false, failures: { all: 0, same: 0, last: '' },
-    idle: { turns: 0, now: false }, owed: undefined, untold: false, blocked: undefined,
+    idle: { turns: 0, now: false }, owed: undefined, stalled: 0, fresh: undefined, untold: false, blocked: undefined,
     artifacts: {}, phase: undefined,
   }),
   on: {
@@ -37,6 +43,7 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       const continued = origin === 'harness'
       state.owed = undefined
       state.idle = { turns: continued ? state.idle.turns : 0, now: continued }
+      state.stalled = continued ? state.stalled + 1 : 0
       if (!continued) state.failures = { all: 0, same: 0, last: '' }
     },
     turn_end(state, { next }) {
@@ -53,6 +60,7 @@ export const finishing: StatePart<ConversationState, FinishState> = {
     },
     tracker(state, { tracker, by }) {
       state.tracker = tracker
+      state.stalled = 0
       // A model reads the answer of its call.
       state.untold = by !== 'model'
     },
@@ -71,9 +79,13 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       const { failures } = state
       state.failures = { all: failures.all + 1, same: failures.last === last ? failures.same + 1 : 1, last }
     },
-    artifact(state, { name, sha256, round }) {
-      state.artifacts = { ...state.artifacts, [name]: { sha256, round } }
+    artifact(state, { name, sha256, round, path, fresh }) {
+      state.artifacts = { ...state.artifacts, [name]: { sha256, round, ...(path !== undefined && { path }) } }
+      if (fresh) state.fresh = 'plan_approval'
       if (name === 'blocked') state.blocked = sha256
+    },
+    compaction(state, { reset }) {
+      Object.assign(state, reset ? { fresh: undefined, stalled: 0 } : { fresh: state.fresh ?? 'compaction' })
     },
     phase(state, { phase, round }) {
       state.phase = { phase, round }
@@ -90,5 +102,19 @@ export const finishing: StatePart<ConversationState, FinishState> = {
     },
   },
   reverted: ['tracker', 'goal', 'verified', 'failures', 'artifacts', 'phase'],
-  carried: ({ tracker, goal }) => [...(tracker ? [{ kind: 'tracker' as const, by: 'model' as const, tracker }] : []), ...(goal ? [{ kind: 'goal' as const, text: goal.text, verify: [...goal.verify] }] : [])],
+  carried: ({ tracker, goal, artifacts: { plan } }) => [
+    ...(tracker ? [{ kind: 'tracker' as const, by: 'model' as const, tracker }] : []),
+    ...(goal ? [{ kind: 'goal' as const, text: goal.text, verify: [...goal.verify] }] : []),
+    ...(plan ? [{ kind: 'artifact' as const, name: 'plan' as const, ...plan }] : []),
+  ],
+  remembered: ({ tracker, goal, verified, changes }) => {
+    const proved = verified?.result === 'passed' && verified.changes === changes
+    const todo = proved ? [] : [...new Set([...(tracker?.items.flatMap(({ verify = [] }) => verify) ?? []), ...(goal?.verify ?? [])])]
+    return {
+      ...(tracker && { task_summary: trackerSummary(tracker).join('\n') }),
+      ...(verified && { verification_summary: [verified.result, ...verified.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`)].join('\n') }),
+      ...(goal && { constraints: [`Goal: ${goal.text}`] }),
+      ...(todo.length > 0 && { verification_todo: todo }),
+    }
+  },
 }

@@ -77,6 +77,12 @@ function itemOf(given: GivenItem): TrackerItem {
   }
 }
 
+/** What a model has to know of the tracker: its title, how far it is, what is open. */
+export function trackerSummary(tracker: Tracker): string[] {
+  const done = tracker.items.filter(({ status }) => status === 'completed').length
+  return [`Task tracker: ${tracker.title} (${done} of ${tracker.items.length} completed)`, ...itemLines(tracker, (item) => isOpen(item) || item.status === 'blocked')]
+}
+
 /** A line an item: `2 [/] Add retry  verify: npm test`. */
 export function itemLines({ items }: Tracker, shown: (item: TrackerItem) => boolean = () => true): string[] {
   return items.flatMap((item, at) => {

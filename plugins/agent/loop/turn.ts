@@ -22,6 +22,8 @@ export interface LoopConversation extends PaidConversation {
 export interface Completion {
   /** Tells the model what it has to know of its task and has not read. */
   remind(): Promise<void>
+  /** How the turn under way ends, where a call of it decided that: its last text, and what the harness goes on with. Said once. */
+  taken(): Pick<TurnEnd, 'text' | 'next'> | undefined
   /** `told`: the model was told in this turn what was not applied. Runs the commands that prove the work. */
   follows(told: boolean, signal: AbortSignal): Promise<{ then: 'tell'; text: string } | { then: 'go on'; text: string } | { then: 'end'; outcome: OutcomeCode; handoff?: string }>
 }
@@ -94,6 +96,8 @@ class Turn {
         limits.counts.tool_loops += 1
         await this.stepDone()
         await thread.context.showNested(calls)
+        const taken = thread.completion.taken()
+        if (taken) return { outcome: 'success', ...taken }
         continue
       }
       signal.throwIfAborted()

@@ -1,7 +1,7 @@
 import type { Mode, Result, RightsLeft, ToolInfo } from '../../../core/base/index.js'
 import type { Approval, Approved, CallOptions, Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, Store, ThreadItem, TokenBreakdown, Told } from '../base/index.js'
+import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, ResetTrigger, Store, TaskMemory, ThreadItem, TokenBreakdown, Told } from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ModelAnswer, ModelConnection, ModelRequest } from '../model/index.js'
 import type { FileSnapshots } from './file_snapshots.js'
@@ -48,6 +48,8 @@ export interface Conversation {
   inject(text: string, origin?: 'harness' | 'instructions', tells?: Told): Promise<void>
   /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void>
+  /** What the facts of all rooms say of the task, for its memory. */
+  remembered(): TaskMemory
   /** Records an event of the harness. */
   harness(event: HarnessEvent, fields?: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'>): Promise<void>
 }
@@ -66,6 +68,8 @@ export interface ConversationContext {
   recover(signal: AbortSignal): Promise<boolean>
   /** Shortens the conversation where another model goes on with it. */
   switched(signal: AbortSignal): Promise<void>
+  /** Begins the conversation anew with what matters of it, and with `texts`; what the turn under way began with stays. */
+  reset(trigger: ResetTrigger, texts: readonly string[]): Promise<void>
   /** Adds the instructions of the folders that the calls of a step went to, once each. */
   showNested(calls: readonly CallPart[]): Promise<void>
 }

@@ -70,7 +70,7 @@ function handOver<S extends ConversationState>(table: StateTable<S>, records: re
   const summary = plainSummary(state.messages, state.summary)
   const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions').slice(-wordsKept)
   const message = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
-  const memory = envelopeOf({ ...state, summary, history_path }, to, [], now)
+  const memory = envelopeOf({ ...state, summary, history_path }, to, [], now, table.remembered(state))
   const compaction: Fact = { kind: 'compaction', keep_from: 0, inserted: [message(shownMemory(memory)), message(shownSummary(summary)), ...words], history_path, summary }
   return [compaction, ...table.carried(state)]
 }

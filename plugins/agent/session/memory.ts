@@ -1,5 +1,5 @@
 import { block, withoutValues } from '../../../core/base/index.js'
-import type { GroundedFact } from '../base/index.js'
+import type { GroundedFact, TaskMemory } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { messageText, type ConversationState } from './state.js'
 
@@ -26,7 +26,7 @@ export interface SessionMemoryEnvelope {
 }
 
 /** The memory of a session as its journal and its queue have it. */
-export function envelopeOf(state: ConversationState, session_id: string, pending: readonly { id: string; text: string }[], now: number): SessionMemoryEnvelope {
+export function envelopeOf(state: ConversationState, session_id: string, pending: readonly { id: string; text: string }[], now: number, task: TaskMemory = {}): SessionMemoryEnvelope {
   const { summary, first_prompt, touched, applied, history_path } = state
   const last = state.messages.findLast(({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'text'))
   const text = [summary.goal, ...summary.done, summary.critical_context].filter(Boolean).join('\n')
@@ -35,15 +35,15 @@ export function envelopeOf(state: ConversationState, session_id: string, pending
     schema_version: 3,
     summary: (text || (last ? messageText(last) : '')).slice(0, 2000) || null,
     objective: first_prompt.slice(0, 500) || null,
-    task_summary: [...summary.in_progress, ...summary.next_steps].join('\n').slice(0, 1000) || null,
-    spec_summary: null,
-    evaluation_summary: null,
-    verification_summary: null,
-    constraints: summary.constraints,
+    task_summary: (task.task_summary ?? [...summary.in_progress, ...summary.next_steps].join('\n')).slice(0, 1000) || null,
+    spec_summary: task.spec_summary ?? null,
+    evaluation_summary: task.evaluation_summary ?? null,
+    verification_summary: task.verification_summary ?? null,
+    constraints: [...new Set([...(task.constraints ?? []), ...summary.constraints])],
     grounded_facts: summary.facts,
     touched_files: touched,
     open_questions: summary.open_questions,
-    verification_todo: [],
+    verification_todo: task.verification_todo ?? [],
     delegation_notes: [],
     pending_intents: pending.map(({ id, text }) => ({ id, text })),
     applied_intent_ids: applied,
@@ -53,8 +53,9 @@ export function envelopeOf(state: ConversationState, session_id: string, pending
 }
 
 /** Writes down what the session remembers of itself; `archive` is the name under which histories keep it too. */
-export async function saveMemory({ state, session_id, queue, providers, store, settings }: Conversation, archive?: string): Promise<void> {
-  const text = withoutValues(JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now())))
+export async function saveMemory(thread: Conversation, archive?: string): Promise<void> {
+  const { state, session_id, queue, providers, store, settings } = thread
+  const text = withoutValues(JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now(), thread.remembered())))
   await store.write('memory.json', text)
   if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)
 }

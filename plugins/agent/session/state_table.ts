@@ -1,4 +1,4 @@
-import type { Fact, FactOf, JournalRecord } from '../base/index.js'
+import type { Fact, FactOf, JournalRecord, TaskMemory } from '../base/index.js'
 
 /** What facts do to a state, by their kind. */
 type Reducers<S> = { readonly [K in Fact['kind']]?: (state: S, fact: FactOf<K>, turn: number) => void }
@@ -11,6 +11,8 @@ export interface StatePart<Known extends object, Own extends object> {
   readonly reverted?: readonly (keyof Own)[]
   /** The facts that a fork begins with where it leaves the conversation behind. */
   readonly carried?: (state: Known & Own) => Fact[]
+  /** What the session remembers of its task. */
+  readonly remembered?: (state: Known & Own) => TaskMemory
 }
 
 /** The table fact → reducers of all parts. Live and resumed runs build a state the same way: by `apply`, fact after fact. */
@@ -47,6 +49,10 @@ export class StateTable<S extends object> {
 
   carried(state: S): Fact[] {
     return this.parts.flatMap(({ carried }) => carried?.(state) ?? [])
+  }
+
+  remembered(state: S): TaskMemory {
+    return Object.assign({}, ...this.parts.map(({ remembered }) => remembered?.(state)))
   }
 
   private kept(state: S): Partial<S> {

@@ -6,7 +6,7 @@ import { asker } from './questions.js'
 import { interactive, oneLine, say } from './terminal.js'
 
 /** Words that mean something else in every chat. */
-const ours = new Set(['/help', '/mode', '/goal', '/compact', '/quit', '/exit', '/steer'])
+const ours = new Set(['/help', '/mode', '/plan', '/tasks', '/goal', '/compact', '/quit', '/exit', '/steer'])
 
 /** The prompt behind a word; a server that brings it may have to be asked first. */
 export async function promptNamed(kernel: Kernel, word: string): Promise<PersonsPrompt | undefined> {

@@ -1,9 +1,10 @@
 import type { Io, Kernel, Mode } from '../../../core/index.js'
-import { givenImages, notAppliedLines, printFailure, summary } from '../../agent/cli/index.js'
+import { givenImages, notAppliedLines, printFailure, summary, tasksText } from '../../agent/cli/index.js'
 import type { Agent, GivenImage } from '../../agent/index.js'
 import { filledPrompt, fitTerminal, interactive, oneLine, promptHelp, promptNamed, say } from '../../lib/terminal/index.js'
 
-export const help = `/help shows this, /mode says the mode and /mode auto changes it, /compact [what matters] shortens the conversation,
+export const help = `/help shows this, /mode says the mode and /mode auto changes it, /plan [what] asks for a plan before anything is changed,
+/tasks shows the steps of the task, /compact [what matters] shortens the conversation,
 /goal <text> goes on until it is met (lines that begin with verify: name commands that prove it), /goal shows it, /goal clear ends it,
 /image <file> gives an image with what you say next, /quit ends.
 While an answer is under way, what you type waits for its end; /steer <text> ends it and continues with the text. Ctrl-C ends it and gives back what waits.
@@ -28,8 +29,9 @@ export class Talk {
     const { word, rest } = taken(text)
     if (word === '/compact') return this.shorten(rest, signal)
     if (await this.command(word, rest)) return true
+    if (word === '/plan' && rest !== '') await this.mode('plan')
     const prompt = await promptNamed(this.kernel, word)
-    const plain = word === '/goal' ? await this.goal(rest) : word === '/steer' ? rest : text
+    const plain = word === '/goal' ? await this.goal(rest) : word === '/steer' || word === '/plan' ? rest : text
     const task = prompt ? await filledPrompt(this.kernel, prompt, rest, this.io, signal) : plain
     if (task === undefined) return prompt === undefined
     const images = this.images.splice(0)
@@ -46,7 +48,7 @@ export class Talk {
   /** A message while something is under way. */
   async meanwhile(text: string, stop: () => void): Promise<void> {
     const { word, rest } = taken(text)
-    if (word === '/compact' || (word === '/goal' && rest !== '')) return say(this.io, 'error', 'Wait for the end of what is under way, or stop it with Ctrl-C.')
+    if (word === '/compact' || ((word === '/goal' || word === '/plan') && rest !== '')) return say(this.io, 'error', 'Wait for the end of what is under way, or stop it with Ctrl-C.')
     if (await this.command(word, rest)) return this.over ? stop() : undefined
     const prompt = await promptNamed(this.kernel, word)
     const steer = word === '/steer'
@@ -67,10 +69,12 @@ export class Talk {
     if (word === '/quit' || word === '/exit') this.over = true
     else if (word === '/help') io.stderr.write(help + (await promptHelp(this.kernel)))
     else if (word === '/mode') await this.mode(rest)
+    else if (word === '/plan' && rest === '') await this.mode('plan')
+    else if (word === '/tasks') io.stderr.write(tasksText(this.agent))
     else if (word === '/image') this.images.push(...((await givenImages({ image: [rest] }, io, word)) ?? []))
     else if (word === '/goal' && rest === '') io.stderr.write(`${this.agent.goal === undefined ? 'There is no goal.' : fitTerminal(io, `Goal: ${this.agent.goal}`)}\n`)
     else if (await promptNamed(this.kernel, word)) return false
-    else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal') say(io, 'error', `Unknown command ${word}. ${help}`)
+    else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal' && word !== '/plan') say(io, 'error', `Unknown command ${word}. ${help}`)
     else return false
     return true
   }

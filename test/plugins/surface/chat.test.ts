@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import { call, home, startPeer, vtcode } from '../../support/peer.js'
@@ -205,4 +207,23 @@ it('vtcode ask prints words as they come at a terminal, each once', async () => 
   expect(await until('w002')).not.toContain('w019')
   const { code, rest } = await end()
   expect([code, counted(rest, 'w019'), counted(rest, 'w000')]).toEqual([0, 1, 0])
+})
+
+it('/plan asks for a plan before anything is changed, and /tasks shows the steps that it became', async () => {
+  const plan = { title: 'Greet', summary: 'A greeting.', steps: [{ action: 'Write greet.mjs' }], tests: 'none', assumptions: [] }
+  const { until, terminal, end, place } = await atTerminal([{ toolCalls: [call('propose_plan', plan)] }, { content: 'I begin.' }])
+  await until('> ')
+  terminal.write('/tasks\r')
+  await until('There are no steps.')
+  terminal.write('/plan write a greeting\r')
+  await until('What about the plan in .vtcode/plans/greet.md?')
+  terminal.write('\x1b[B\r')
+  await until('I begin.')
+  terminal.write('/tasks\r')
+  await until('1 [ ] Write greet.mjs')
+  terminal.write('/mode\r')
+  await until('auto')
+  terminal.write('/quit\r')
+  expect((await end()).code).toBe(0)
+  expect(existsSync(join(place.root, '.vtcode/plans/greet.md'))).toBe(true)
 })

@@ -76,6 +76,33 @@ describe('a run goes on until its tracker is complete', () => {
   })
 })
 
+describe('a conversation begins anew', () => {
+  const create = step(call('task_tracker', { action: 'create', title: 'the task', items: ['a', 'b'] }))
+  const look = step(call('unified_search', { action: 'list' }))
+  it('after two continuations with the same tracker, with prompt, memory and tracker alone, where the settings say so', async () => {
+    const about = (content: string): Answer => ({ content, ...look })
+    const script = [create, { content: 'Old talk.' }, about('Looking.'), { content: 'Done?' }, look, { content: 'Done?' }, look, { content: 'Done?' }, mark(1, 'blocked'), mark(2, 'blocked'), done]
+    const there = await place({ script, harness: { context_reset_mode: 'on_stall' } })
+    const { events, end } = await run(there.at, ['exec', '--json', 'change the client'])
+    const resets = events.filter(({ type }) => type === 'context.reset')
+    expect(resets).toMatchObject([{ trigger: 'stall', plan_preserved: false }])
+    expect(events.filter(({ type, reason }) => type === 'segment.started' && reason === 'reset').length).toBe(1)
+    const { bodies } = there
+    const first = bodies.findIndex(({ messages }) => JSON.stringify(messages).includes('What was tried did not work'))
+    const sent = JSON.stringify(bodies[first].messages)
+    for (const gone of ['Old talk.', 'Looking.', '"Done?"']) expect(sent).not.toContain(gone)
+    for (const there of ['change the client', '## Task Tracker', 'Task tracker: the task (0 of 2 completed)', '1 [ ] a', 'Go on with the next']) expect(sent).toContain(there)
+    expect(end.outcome_code).toBe('handed_off')
+  })
+  it('never without these settings, and not where the tracker changes', async () => {
+    const idle = [look, { content: 'Done?' }]
+    const { events } = await exec({ script: [create, done, ...idle, ...idle, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done] })
+    expect(events.filter(({ type }) => type === 'context.reset')).toEqual([])
+    const moving = await exec({ script: [create, done, ...idle, mark(1, 'in_progress'), { content: 'Done?' }, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done], harness: { context_reset_mode: 'on_stall' } })
+    expect(moving.events.filter(({ type }) => type === 'context.reset')).toEqual([])
+  })
+})
+
 describe('the commands that prove the work', () => {
   it('run to their end, each once, before a run ends well', async () => {
     const { code, end, harness, completed } = await exec({

@@ -4,7 +4,7 @@ import { decide, type Circumstances, type FinishState } from '../../../../build/
 type State = Parameters<typeof decide>[0]
 const nothing: State = {
   tracker: undefined, goal: undefined, verified: undefined, changes: 0, files_changed: false, failures: { all: 0, same: 0, last: '' }, idle: { turns: 0, now: false },
-  owed: undefined, untold: false, blocked: undefined, artifacts: {}, phase: undefined, untold_refusals: [],
+  owed: undefined, stalled: 0, fresh: undefined, untold: false, blocked: undefined, artifacts: {}, phase: undefined, untold_refusals: [],
 }
 const ran = { command: 'npm test', exit_code: 1, timed_out: false, duration_ms: 5, digest: 'd' }
 const with_items = (...given: [string, 'pending' | 'in_progress' | 'completed' | 'blocked'][]): Pick<FinishState, 'tracker'> => ({ tracker: { title: 't', items: given.map(([description, status]) => ({ description, status })) } })

@@ -1,0 +1,22 @@
+import type { ResetTrigger } from '../base/index.js'
+import type { Conversation } from '../session/index.js'
+import type { FinishState } from './state.js'
+
+type Starting = Conversation & { state: FinishState }
+
+/** Begins the conversation anew with what matters of it, as a turn begins, where that is due. */
+export async function freshStart(thread: Starting): Promise<void> {
+  const trigger = due(thread)
+  if (!trigger) return
+  const { plan } = thread.state.artifacts
+  const text = plan && (await thread.store.read(`prompts/${plan.sha256}`))
+  const stalled = trigger === 'stall' ? ['The last turns changed nothing in the task tracker. What was tried did not work: look again, and try another way.'] : []
+  await thread.context.reset(trigger, [...(text === undefined ? [] : [`The plan that the user accepted:\n\n${text}`]), ...stalled])
+}
+
+function due({ state, settings }: Starting): ResetTrigger | undefined {
+  const { context_reset_mode: mode, context_reset_stall_threshold: most } = settings.harness
+  if (state.fresh === 'plan_approval') return 'plan_approval'
+  if (mode === 'on_stall' && state.stalled > most) return 'stall'
+  return mode === 'on_compaction' ? state.fresh : undefined
+}

@@ -1,0 +1,166 @@
+import { fail, failure, ok, redactText, sha256, type Asker, type Mode, type Result } from '../../../core/base/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import type { Conversation } from '../session/index.js'
+import type { FinishState } from './state.js'
+import { createTracker } from './tracker.js'
+
+/** The tool that proposes plans, which is there in mode plan. */
+export const planTool = 'propose_plan'
+const folder = '.vtcode/plans'
+/** More than any plan takes. */
+const largest = 1024 * 1024
+
+interface Proposal {
+  title: string
+  summary: string
+  steps: { action: string; files?: string[]; verify?: string | string[] }[]
+  tests: string
+  assumptions: string[]
+  open_questions?: string[]
+}
+
+/** What a person can say of a plan: what that is called, what it means, and the mode in which the work begins. */
+const decisions = {
+  execute: { says: 'do it; every change is asked about', mode: 'ask' },
+  auto_accept: { says: 'do it; changes in the folder are free', mode: 'auto' },
+  fresh_context: { says: 'do it with the plan alone in mind; every change is asked about', mode: 'ask' },
+  revise: { says: 'say what should be different', mode: undefined },
+  cancel: { says: 'drop it', mode: undefined },
+} satisfies Record<string, { says: string; mode: Mode | undefined }>
+type Decision = keyof typeof decisions
+
+/** How a turn ends in which a plan was decided: with the last text, and with what the harness goes on with. */
+export interface PlanEnd {
+  text: string
+  next?: string
+}
+
+/** Plans that the model puts before a person, and what these decide. */
+export class Plans {
+  private end: PlanEnd | undefined
+
+  constructor(private readonly thread: Conversation & { state: FinishState }) {}
+
+  /** How the turn under way ends, where a plan was decided in it; said once. */
+  taken(): PlanEnd | undefined {
+    const { end } = this
+    this.end = undefined
+    return end
+  }
+
+  /** The accepted plan, in a line for the model. */
+  async named(): Promise<string[]> {
+    const { plan } = this.thread.state.artifacts
+    if (plan?.path === undefined) return []
+    const now = await this.thread.workspace.read(plan.path, { offset: 0, length: largest }).then(sha256, () => undefined)
+    return [`Plan accepted by the user: ${plan.path}${now === plan.sha256 ? '' : now === undefined ? ' (not there any more)' : ' (edited since)'}`]
+  }
+
+  /** Writes a plan down and asks for a decision, which ends the turn. */
+  async propose(given: Partial<Proposal>, ask: Asker | undefined, signal: AbortSignal): Promise<Result> {
+    const { thread } = this
+    if (thread.mode !== 'plan') return fail('VT_PLAN_MODE', 'Plans are proposed in mode plan.')
+    const lacking = missing(given)
+    if (lacking.length > 0) return fail('VT_PLAN_INCOMPLETE', `The plan is not complete: ${lacking.join('; ')}.`)
+    const plan = given as Proposal
+    try {
+      // What no tracker can hold is no list of steps.
+      createTracker(trackerOf(plan))
+    } catch (error) {
+      const refusal = failure(error)
+      if (!refusal) throw error
+      return fail('VT_PLAN_INCOMPLETE', refusal.error.message.replaceAll('items[', 'steps['))
+    }
+    const text = redactText(planText(plan))
+    const path = await write(thread.workspace, plan.title, text)
+    await thread.store.write(`prompts/${sha256(text)}`, text)
+    await thread.events.say({ id: thread.newId('it'), type: 'plan', text, status: 'completed' })
+    await thread.events.emit({ type: 'plan.approval.requested', plan_file: path })
+    const { decision, words } = ask ? await decide(path, ask, signal).catch(() => nobody) : nobody
+    if (signal.aborted) return fail('VT_CALL_ABORTED', `The plan stands in ${path}; nothing was decided.`)
+    if (decision !== 'none') await thread.events.emit({ type: 'plan.approval.resolved', decision, automatic: false })
+    return this.take(plan, { path, sha256: sha256(text) }, decision, words)
+  }
+
+  private async take(plan: Proposal, { path, sha256 }: { path: string; sha256: string }, decision: Decision | 'none', words: string): Promise<Result> {
+    const { thread } = this
+    const mode = decision === 'none' ? undefined : decisions[decision].mode
+    if (mode !== undefined) {
+      await thread.commit({ kind: 'artifact', name: 'plan', sha256, round: 0, path, ...(decision === 'fresh_context' && { fresh: true as const }) })
+      await thread.commit({ kind: 'tracker', by: 'planner', tracker: createTracker(trackerOf(plan)) })
+      await thread.commit({ kind: 'mode', mode: thread.kernel.mode(mode), by: 'plan' })
+      this.end = { text: `The plan is accepted; it stands in ${path}.`, next: `The user accepted the plan ${path}. Its steps are in the task tracker. Carry them out, one after the other.` }
+    } else if (decision === 'revise') {
+      await thread.queue.add(words, { first: true })
+      this.end = { text: `The plan is to be revised; it stands in ${path}.` }
+    } else if (decision === 'cancel') this.end = { text: `The plan is dropped; it stands in ${path}.` }
+    else this.end = { text: `${planText(plan)}\nThe plan stands in ${path}. Nobody was asked; nothing is done yet.` }
+    return ok({ path, decision }, { text: `${said[decision]} It stands in ${path}.` })
+  }
+}
+
+const said: Record<Decision | 'none', string> = {
+  execute: 'The user accepted the plan.',
+  auto_accept: 'The user accepted the plan.',
+  fresh_context: 'The user accepted the plan.',
+  revise: 'The user wants another plan.',
+  cancel: 'The user dropped the plan.',
+  none: 'Nobody is there to decide on the plan.',
+}
+
+const nobody = { decision: 'none', words: '' } as const
+
+/** What a plan lacks, by name. */
+function missing({ title = '', summary = '', steps = [], tests = '', assumptions, open_questions = [] }: Partial<Proposal>): string[] {
+  const empty = Object.entries({ title, summary, tests }).flatMap(([name, text]) => (text.trim() === '' ? [`${name} is missing`] : []))
+  return [
+    ...empty,
+    ...(steps.length === 0 ? ['steps is missing'] : []),
+    ...steps.flatMap(({ action = '' }, at) => (action.trim() === '' ? [`steps[${at}] says no action`] : [])),
+    ...(assumptions === undefined ? ['assumptions is missing; [] where there is none'] : []),
+    ...(open_questions.length > 0 ? [`open_questions has ${open_questions.length}; answer them first`] : []),
+  ]
+}
+
+const trackerOf = ({ title, steps }: Proposal) => ({ title, items: steps.map(({ action, ...rest }) => ({ description: action, ...rest })) })
+
+/** The plan as Markdown. */
+function planText({ title, summary, steps, tests, assumptions }: Proposal): string {
+  const step = ({ action, files = [], verify = [] }: Proposal['steps'][number], at: number): string[] => [
+    `${at + 1}. ${action.trim()}`,
+    ...(files.length > 0 ? [`   files: ${files.join(', ')}`] : []),
+    ...[verify].flat().map((command) => `   verify: \`${command}\``),
+  ]
+  const parts = [`# ${title.trim()}`, summary.trim(), '## Steps', steps.flatMap(step).join('\n'), '## Tests', tests.trim()]
+  const assumed = assumptions.length > 0 ? ['## Assumptions', assumptions.map((one) => `- ${one.trim()}`).join('\n')] : []
+  return `${[...parts, ...assumed].join('\n\n')}\n`
+}
+
+/** Writes a plan under a name that no file has; returns its path. Throws VtError VT_PATH_OUTSIDE where a link leads away. */
+async function write(workspace: Workspace, title: string, text: string): Promise<string> {
+  const slug = title.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60).replace(/-+$/, '') || 'plan'
+  for (let number = 1; ; number++) {
+    const path = `${folder}/${slug}${number === 1 ? '' : `-${number}`}.md`
+    if (workspace.resolve(path, { follow: false }) !== path) throw new Error(`A link stands in the way of ${path}.`)
+    if (await workspace.stat(path)) continue
+    await workspace.write(path, Buffer.from(text), 'nothing')
+    return path
+  }
+}
+
+/** What a person says of a plan; words of their own are what should be different. */
+async function decide(path: string, ask: Asker, signal: AbortSignal): Promise<{ decision: Decision | 'none'; words: string }> {
+  const options = Object.entries(decisions).map(([label, { says }]) => ({ label, description: says }))
+  const answers = await ask([{ id: 'plan', header: 'Plan', question: `What about the plan in ${path}?`, options }], signal)
+  const { selected = [], other = '' } = answers?.['plan'] ?? {}
+  const chosen = selected.find((label): label is Decision => Object.hasOwn(decisions, label))
+  if (chosen !== undefined && chosen !== 'revise') return { decision: chosen, words: '' }
+  const words = other.trim() || (chosen === 'revise' ? await whatElse(ask, signal) : '')
+  // Who closes the question has accepted nothing.
+  return words === '' ? { decision: 'cancel', words } : { decision: 'revise', words }
+}
+
+async function whatElse(ask: Asker, signal: AbortSignal): Promise<string> {
+  const answers = await ask([{ id: 'different', header: 'Plan', question: 'What should be different?' }], signal)
+  return answers?.['different']?.other?.trim() ?? ''
+}
