@@ -77,11 +77,10 @@ describe('a run goes on until its tracker is complete', () => {
 })
 
 describe('a conversation begins anew', () => {
-  const create = step(call('task_tracker', { action: 'create', title: 'the task', items: ['a', 'b'] }))
   const look = step(call('unified_search', { action: 'list' }))
   it('after two continuations with the same tracker, with prompt, memory and tracker alone, where the settings say so', async () => {
     const about = (content: string): Answer => ({ content, ...look })
-    const script = [create, { content: 'Old talk.' }, about('Looking.'), { content: 'Done?' }, look, { content: 'Done?' }, look, { content: 'Done?' }, mark(1, 'blocked'), mark(2, 'blocked'), done]
+    const script = [create('a', 'b'), { content: 'Old talk.' }, about('Looking.'), { content: 'Done?' }, look, { content: 'Done?' }, look, { content: 'Done?' }, mark(1, 'blocked'), mark(2, 'blocked'), done]
     const there = await place({ script, harness: { context_reset_mode: 'on_stall' } })
     const { events, end } = await run(there.at, ['exec', '--json', 'change the client'])
     const resets = events.filter(({ type }) => type === 'context.reset')
@@ -94,11 +93,20 @@ describe('a conversation begins anew', () => {
     for (const there of ['change the client', '## Task Tracker', 'Task tracker: the task (0 of 2 completed)', '1 [ ] a', 'Go on with the next']) expect(sent).toContain(there)
     expect(end.outcome_code).toBe('handed_off')
   })
+  it('writes into the memory of the session how far the task is, what proved it and what is left to prove', async () => {
+    const { at, end } = await exec({ script: [create({ description: 'a', verify: 'true' }, { description: 'b', verify: 'false' }), mark(1, 'completed'), mark(2, 'completed'), ...Array(6).fill(done)], settings: allow('true', 'false') })
+    const memory = JSON.parse(readFileSync(join(at.root, '.vtcode/sessions', end.session_id, 'memory.json'), 'utf8'))
+    expect(memory).toMatchObject({
+      task_summary: 'Task tracker: the task (2 of 2 completed)',
+      verification_summary: 'failed\n`true` ended with exit code 0\n`false` ended with exit code 1',
+      verification_todo: ['true', 'false'],
+    })
+  })
   it('never without these settings, and not where the tracker changes', async () => {
     const idle = [look, { content: 'Done?' }]
-    const { events } = await exec({ script: [create, done, ...idle, ...idle, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done] })
+    const { events } = await exec({ script: [create('a', 'b'), done, ...idle, ...idle, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done] })
     expect(events.filter(({ type }) => type === 'context.reset')).toEqual([])
-    const moving = await exec({ script: [create, done, ...idle, mark(1, 'in_progress'), { content: 'Done?' }, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done], harness: { context_reset_mode: 'on_stall' } })
+    const moving = await exec({ script: [create('a', 'b'), done, ...idle, mark(1, 'in_progress'), { content: 'Done?' }, ...idle, mark(1, 'blocked'), mark(2, 'blocked'), done], harness: { context_reset_mode: 'on_stall' } })
     expect(moving.events.filter(({ type }) => type === 'context.reset')).toEqual([])
   })
 })
