@@ -1,6 +1,7 @@
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { CallOptions, Result } from 'vtcode'
-import { bootKernel, type Boot, type Booted } from 'vtcode/test'
+import { createKernel, type CallOptions, type Result } from 'vtcode'
+import { bootKernel, tempWorkspace, type Boot, type Booted, type Files } from 'vtcode/test'
 
 /** Asks the program for what a sentence says; throws where it does something else. */
 export type Check = (place: Booted) => unknown
@@ -32,6 +33,14 @@ export function follow(seed: string, rows: readonly Row[], boot: Boot = {}): voi
   describe(`seed ${seed}`, () => {
     for (const [line, sentence, check, departure] of rows) it(`line ${line}: ${sentence}${departure === undefined ? '' : `, a departure: ${departure}`}`, () => shared(check)(nowhere) as Promise<void>)
   })
+}
+
+/** A workspace that is a folder inside of a larger one. */
+export async function outer(files: Files, inner: string): Promise<Booted> {
+  const place = await tempWorkspace(files)
+  const kernel = await createKernel({ workspace: join(place.root, inner), home: place.home, env: { PATH: process.env['PATH'], HOME: place.home }, mode: 'full-auto' })
+  open.push(place, { [Symbol.asyncDispose]: () => kernel.close() })
+  return { ...place, kernel, call: (tool: string, input?: unknown, options?: CallOptions) => kernel.call(tool, input, options) }
 }
 
 /** What `toMatchObject` takes, in which a regular expression stands for texts that it finds something in. */
