@@ -42,6 +42,8 @@ export const codes = {
   VT_CALL_FAILED: ['The plugin {plugin} failed: {reason}', 'See `vtcode doctor`; the other tools still work.'],
   VT_CALL_TIMEOUT: ['{slot} did not answer within {seconds} s.', 'Ask for less, or raise timeout_secs of the plugin in the settings.', true],
   VT_CALL_BAD_RESULT: ['The plugin {plugin} returned {what}.', 'A handler returns { ok: true, output } or { ok: false, error } made of plain JSON data, or undefined to decline.'],
+  VT_PLUGIN_RESULT: ['The plugin {plugin} broke the contract of its answers: {problem}.', 'The plugin is at fault, not the call. What it did before it answered stays; `vtcode plugins validate` shows its author where.'],
+  VT_PLUGIN_FAILED: ['The plugin {plugin} failed and speaks of {code}, a code that is not for a plugin to use: {reason}', 'Nothing of vtcode said so; details.theirs holds the words of the plugin.'],
   VT_AGENT_NONE: ["{slot} belongs to an agent's conversation.", 'Nothing was done. The agent calls it: `vtcode exec`, `vtcode ask`, `vtcode chat`.'],
   VT_CALL_DEPTH: ['Calls are nested more than {limit} deep at {slot}.', 'A plugin calls itself through another; `vtcode plugins list` shows the chain.'],
   VT_PATH_OUTSIDE: ["'{path}' leads outside the workspace.", 'Use a path inside the workspace.'],

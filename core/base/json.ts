@@ -41,6 +41,36 @@ export function toJson(value: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {
   return copy(value, depth)
 }
 
+/** The input of a refused call where it is plain data of a moderate size, else an empty object. */
+export function recordedInput(sent: unknown): JsonObject {
+  try {
+    const value = toJson(sent, { bytes: 65_536 })
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The path and the value of the first number that JSON cannot hold. Contract: never throws. */
+export function notInJson(value: unknown): string | undefined {
+  const seen = new Set<unknown>()
+  const look = (value: unknown, path: string): string | undefined => {
+    if (typeof value === 'number' && !Number.isFinite(value)) return `'${path}' is ${value}`
+    if (typeof value !== 'object' || value === null || seen.size > 100_000 || seen.has(value)) return undefined
+    seen.add(value)
+    for (const key in value) {
+      const found = look((value as JsonObject)[key], path === '' ? key : `${path}.${key}`)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  try {
+    return look(value, '')
+  } catch {
+    return undefined
+  }
+}
+
 /** Freezes data that is known to be plain, in place. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value

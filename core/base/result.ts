@@ -1,5 +1,5 @@
-import { texts, VtError, type Extra } from './errors.js'
-import { isObject } from './json.js'
+import { firstLine, problem, texts, VtError, type Extra } from './errors.js'
+import { isObject, notInJson, toJson } from './json.js'
 import { inert, visible, visibleText } from './visible.js'
 import type { ContentBlock, Failure, JsonObject, Notice, Problem, Result, Success } from './types.js'
 
@@ -27,6 +27,31 @@ export function notApplied(error: Problem): Problem {
   const [next = ''] = error.hint.split(/\.(?: |$)|; |\n/)
   const say = `Not applied. ${inert(error.message).replace(/\.$/, '')}${next && `; next action: ${next}`}.`
   return { ...error, details: { ...error.details, not_applied: true, say } }
+}
+
+const RESULT_BYTES = 32 * 1_048_576
+
+/** A copy of what a stranger answers, which holds no getters, cycles and functions. Throws VT_CALL_BAD_RESULT, VT_PLUGIN_RESULT. */
+export function plainAnswer<T>(plugin: string, answer: T): T {
+  try {
+    return toJson(answer, { depth: 64, bytes: RESULT_BYTES }) as T
+  } catch (error) {
+    const number = notInJson(answer)
+    if (number !== undefined) throw problem('VT_PLUGIN_RESULT', { plugin, problem: `${number}, which JSON cannot hold` })
+    const large = error instanceof VtError && error.code === 'VT_INPUT_TOO_LARGE'
+    throw problem('VT_CALL_BAD_RESULT', { plugin, what: large ? `more than ${RESULT_BYTES / 1_048_576} MiB` : `what is no plain JSON data (${firstLine(error)})` })
+  }
+}
+
+/** Codes of ours that a plugin may use by itself: about what it was given, the files it opens, and its own call. */
+const speakable = /^VT_(?:(?:PATH|FILE|INPUT|SECRET|CALL)_|PLUGIN_(?:EFFECT|RESULT)$)/
+
+/** The error that a plugin answers with, where its code is one that it declares, may use or was told; else VT_PLUGIN_FAILED or VT_CALL_FAILED. */
+export function strangersError(theirs: Problem, plugin: string, isDeclared: (code: string) => boolean): Problem {
+  const { code, message } = theirs
+  if (isDeclared(code) || (speakable.test(code) && texts(code))) return theirs
+  if (!code.startsWith('VT_')) return problem('VT_CALL_FAILED', { plugin, reason: `${code}, a code nobody declares: ${message}` }).problem
+  return problem('VT_PLUGIN_FAILED', { plugin, code, reason: message }, { details: { theirs: { ...theirs } } }).problem
 }
 
 /** What is wrong with the form of an answer that a stranger made of plain data; nothing where everybody may rely on it. */

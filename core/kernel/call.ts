@@ -1,4 +1,4 @@
-import { LazyAbort, deepFreeze, moduleOf, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../base/index.js'
+import { LazyAbort, deepFreeze, moduleOf, recordedInput, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../base/index.js'
 import { answerAs, confine, ownNames, partFor, constraintOf, effectsIn, nextFor, placesOf, recordedName, resolve, speak, spell, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
 import { exampleFor, reaches } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
@@ -8,7 +8,7 @@ import { callerOf, type CallRun, type Held, type KernelSessions } from './contex
 import { execution } from './execute.js'
 import type { Generation } from './generation.js'
 import type { Pipelines } from './pipelines.js'
-import { asFailure, couldChange, failed, nobody, recordedInput, withWayOn } from './refused.js'
+import { asFailure, couldChange, failed, nobody, withWayOn } from './refused.js'
 import type { CallOptions, Explanation } from './types.js'
 import type { OnFault } from './uncaught.js'
 

@@ -56,6 +56,8 @@ export interface CallRun {
   /** Collects the notes of policies when a call is only explained. */
   readonly notes: { policy: string; note: JsonObject }[] | undefined
   over: boolean
+  /** Codes of failed calls that its handler made: those it may pass on. */
+  told?: Set<string>
   judged?: Judged
   /** What people took to answer. */
   waited_ms?: number
@@ -155,7 +157,12 @@ class CallContext implements Context {
   }
   get call() {
     const { run, contribution } = this
-    return (tool: string, input: JsonObject, how?: LessRights) => run.nest(tool, input, lessRights(how), contribution.layer === 'builtin' ? undefined : this.held)
+    if (contribution.layer === 'builtin') return (tool: string, input: JsonObject, how?: LessRights) => run.nest(tool, input, lessRights(how))
+    return async (tool: string, input: JsonObject, how?: LessRights) => {
+      const result = await run.nest(tool, input, lessRights(how), this.held)
+      if (!result.ok) (run.told ??= new Set()).add(result.error.code)
+      return result
+    }
   }
   get lent() {
     const { slot, options } = this.run

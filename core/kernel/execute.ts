@@ -1,4 +1,5 @@
-import { firstLine, Semaphore, notApplied, toJson, problem, resultFault, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../base/index.js'
+import { firstLine, moduleOf, Semaphore, notApplied, plainAnswer, problem, resultFault, strangersError, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../base/index.js'
+import { outputCheck, type OutputCheck } from '../schema/index.js'
 import { contextOf, type CallRun } from './context.js'
 import type { Generation } from './generation.js'
 import type { Taps } from './pipelines.js'
@@ -7,7 +8,6 @@ import type { OnFault } from './uncaught.js'
 
 const DEFAULT_SECONDS = 60
 const DEFAULT_CONCURRENCY = 8
-const RESULT_BYTES = 32 * 1_048_576
 
 /** The functions behind the taps of one generation: loaded on first use, limited in time, their answers checked. */
 export function execution(generation: Generation, runOf: (call: Call) => CallRun, report: OnFault): Taps {
@@ -27,13 +27,15 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
         if (turn && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
         if (call.caller.sandbox === 'strict' && contribution.layer !== 'builtin' && run.slot.effects.includes('exec')) throw unconfined(contribution)
         const main = loader.loaded(contribution) ?? (await loader.load(contribution))
+        const { output } = run.slot
+        const fits = output && isForeign(contribution) ? await outputCheck(output, contribution) : undefined
         run.begun ||= call.effects.some((effect) => effect === 'write' || effect === 'exec')
         const work = main(call, contextOf(services, contribution, run)) as ReturnType<Handler>
         if (isPromise(work)) counted(generation, work)
         const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call), services.host.waits.commit) : work
-        return result === undefined ? undefined : answer(result, contribution, run)
+        return result === undefined ? undefined : answer(result, contribution, run, fits)
       } catch (error) {
-        if (error instanceof VtError) return complete(error.problem, contribution, run)
+        if (error instanceof VtError) return complete(thrown(error.problem, contribution, run), contribution, run)
         report(contribution, error)
         return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: firstLine(error) }).problem, contribution, run)
       } finally {
@@ -114,25 +116,29 @@ function bounded<T>(work: Promise<T>, run: CallRun, seconds: number, patience: n
   })
 }
 
-/** Checks a handler's answer. Foreign answers are copied, so that they hold no getters, cycles or functions. */
-function answer(result: Result, contribution: Contribution, run: CallRun): Result {
-  let checked = result
-  const bad = (what: string) => complete(problem('VT_CALL_BAD_RESULT', { plugin: contribution.id, what }).problem, contribution, run)
-  try {
-    if (contribution.layer !== 'builtin') checked = toJson(result, { depth: 64, bytes: RESULT_BYTES }) as Result
-  } catch (error) {
-    const large = error instanceof VtError && error.code === 'VT_INPUT_TOO_LARGE'
-    return bad(large ? `more than ${RESULT_BYTES / 1_048_576} MiB` : `what is no plain JSON data (${firstLine(error)})`)
-  }
-  const fault = resultFault(checked)
-  if (fault !== undefined) return bad(fault)
-  if (checked.ok) return checked
-  const { code, message } = checked.error
-  if (!(texts(code) ?? run.slot.errors[code] ?? contribution.manifest.errors?.[code])) {
-    return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: `${code}, a code nobody declares: ${message}` }).problem, contribution, run)
-  }
-  return complete(checked.error, contribution, run, checked)
+const isForeign = ({ layer }: Contribution): boolean => layer !== 'builtin'
+
+/** Checks a handler's answer. Foreign answers are copied, and held to the contract of their slot. */
+function answer(result: Result, contribution: Contribution, run: CallRun, fits: OutputCheck | undefined): Result {
+  const checked = isForeign(contribution) ? plainAnswer(contribution.id, result) : result
+  const what = resultFault(checked)
+  if (what !== undefined) throw problem('VT_CALL_BAD_RESULT', { plugin: contribution.id, what })
+  if (!checked.ok) return complete(declared(checked.error, contribution, run), contribution, run, checked)
+  fits?.(checked.output)
+  return checked
 }
+
+/** An error of a handler with a code that is its own to use: what its manifest or its slot declares, or what it was told itself; our own handlers have all of ours. */
+const declared = (error: Problem, contribution: Contribution, { slot, told }: CallRun): Problem =>
+  strangersError(error, contribution.id, (code) => {
+    if (!isForeign(contribution)) return (texts(code) ?? slot.errors[code] ?? contribution.manifest.errors?.[code]) !== undefined
+    const own = slot.errors[code] ?? contribution.manifest.errors?.[code]
+    return told?.has(code) === true || (own !== undefined && (!code.startsWith('VT_') || slot.chain.some((id) => id.startsWith('builtin:'))))
+  })
+
+/** What a module throws is its answer; what is thrown about a plugin, or by an adapter, is ours. */
+const thrown = (error: Problem, contribution: Contribution, run: CallRun): Problem =>
+  isForeign(contribution) && moduleOf(contribution.manifest) !== undefined && !error.code.startsWith('VT_PLUGIN_') ? declared(error, contribution, run) : error
 
 /** A failure with the hint and retryability that the slot declares. An abort means that nothing changed, else it says that it had begun; `not_applied` only where the plugin, or its workspace, may vouch for it. */
 function complete(told: Problem, { manifest: { atomic, keeps_history } }: Contribution, { slot, begun, committed }: CallRun, result?: Failure): Failure {
@@ -145,4 +151,4 @@ function complete(told: Problem, { manifest: { atomic, keeps_history } }: Contri
 }
 
 /** The handler ended without telling how far it came. */
-const halfWay = new Set(['VT_CALL_TIMEOUT', 'VT_CALL_ABORTED', 'VT_CALL_INTERRUPTED', 'VT_CALL_FAILED', 'VT_CALL_BAD_RESULT'])
+const halfWay = new Set(['VT_CALL_TIMEOUT', 'VT_CALL_ABORTED', 'VT_CALL_INTERRUPTED', 'VT_CALL_FAILED', 'VT_CALL_BAD_RESULT', 'VT_PLUGIN_RESULT', 'VT_PLUGIN_FAILED'])

@@ -1,7 +1,6 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { moduleOf, type ToolInfo } from '../base/index.js'
-import { homeOf, modeOfCall } from '../config/index.js'
+import { findRoot, homeOf, modeOfCall } from '../config/index.js'
 import { speak, wordsFor } from '../input/index.js'
 import { listTools, type Reader } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
@@ -102,14 +101,4 @@ async function loadAll({ registry, loader }: Generation, plugin: string | undefi
 function subscribed<T>(all: Set<T>, one: T): () => void {
   all.add(one)
   return () => all.delete(one)
-}
-
-/** The nearest folder upwards with settings, `.vtcode` or `.git`, else the folder itself. The user's own `.vtcode` marks no workspace. */
-function findRoot(start: string, home: string): string {
-  const marks = ['.vtcode', '.git', ...['ts', 'mts', 'js', 'mjs', 'json', 'yaml', 'yml'].map((end) => `vtcode.config.${end}`)]
-  const top = realpathSync(start)
-  for (let folder = top; ; folder = dirname(folder)) {
-    if (marks.some((mark) => join(folder, mark) !== home && existsSync(join(folder, mark)))) return folder
-    if (dirname(folder) === folder) return top
-  }
 }

@@ -1,20 +1,10 @@
-import { failure, firstLine, notApplied, problem, toJson, VtError, type Failure, type JsonObject, type Result, type SlotInfo } from '../base/index.js'
+import { failure, firstLine, notApplied, problem, VtError, type Failure, type Result, type SlotInfo } from '../base/index.js'
 import { answerAs, effectsOfName, withExample, type CallTarget } from '../input/index.js'
 import type { Generation } from './generation.js'
 
 // What is told of a call that was refused before it was checked.
 
 export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
-
-/** The input of a refused call where it is plain data of a moderate size, else an empty object. */
-export function recordedInput(sent: unknown): JsonObject {
-  try {
-    const value = toJson(sent, { bytes: 65_536 })
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
-  } catch {
-    return {}
-  }
-}
 
 /** The contract of a name without a slot. */
 export const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], families: [], input: {}, detailed: [], errors: {}, chain: [], names: [slot], aliases: [] })

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
-import { toJson } from '../../../core/base/index.js'
-import { problem, type Problem } from '../../../core/index.js'
+import { plainAnswer } from '../../../core/base/index.js'
+import type { Problem } from '../../../core/index.js'
 import { importForeign } from '../../../core/trust/index.js'
 import { closeSessions, remoteContext, type Described, type Link } from './context.js'
 import { frames, type Frame } from './frames.js'
@@ -8,7 +8,6 @@ import { frames, type Frame } from './frames.js'
 const pipe = new Socket({ fd: 3 })
 const modules = new Map<string, Record<string, unknown>>()
 const running = new Map<number, Link>()
-const RESULT_BYTES = 32 * 1_048_576
 
 const { send } = frames(pipe, (frame) => void take(frame), () => process.exit(1))
 pipe.on('close', () => process.exit(0))
@@ -48,12 +47,7 @@ async function call({ id, file, name, args, context }: Frame, number: number): P
   const link: Link = remoteContext(context as Described | undefined, (frame) => send({ ...frame, n: number }))
   running.set(number, link)
   const value = await main(...(args as unknown[]), ...(context ? [link.context] : []))
-  if (value === undefined) return { none: true }
-  try {
-    return { value: toJson(value, { depth: 64, bytes: RESULT_BYTES }) }
-  } catch (error) {
-    throw problem('VT_CALL_BAD_RESULT', { plugin: String(id), what: `what is no plain JSON data (${(error as Error).message.split('\n')[0]})` })
-  }
+  return value === undefined ? { none: true } : { value: plainAnswer(String(id), value) }
 }
 
 function plainError(error: unknown): object {

@@ -15,9 +15,12 @@ export const described = ({ plugin, settings, slot, session, ask, client }: Cont
   ...(client && { client: { capabilities: client.capabilities, state: client.state } }),
 })
 
+/** An error with a code that a module threw in its process: its words, not ours. */
+export class ThrownThere extends VtError {}
+
 export function thrown(error: unknown): Error {
   const { message, stack, problem } = error as { message: string; stack?: string; problem?: Problem }
-  if (problem && typeof problem.code === 'string') return new VtError({ ...problem, message: String(problem.message), hint: String(problem.hint ?? ''), retryable: problem.retryable === true })
+  if (problem && typeof problem.code === 'string') return new ThrownThere({ ...problem, message: String(problem.message), hint: String(problem.hint ?? ''), retryable: problem.retryable === true })
   return Object.assign(new Error(String(message)), stack ? { stack: String(stack) } : {})
 }
 
