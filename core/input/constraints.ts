@@ -1,4 +1,4 @@
-import { hostPattern, problem, texts, type JsonObject, type Notice, type Settings, type SlotInfo } from '../base/index.js'
+import { hostPattern, problem, texts, type Contribution, type JsonObject, type Notice, type Settings, type SlotInfo } from '../base/index.js'
 import { concerns } from '../registry/index.js'
 
 /** One entry of `policy.constraints`, or several of them for the same slot joined to the strictest. */
@@ -25,7 +25,7 @@ const limited = {
 const joined = new WeakMap<Settings, Map<string, Constraint | undefined>>()
 
 /** Those of the settings and of policies in data, by name; where several speak under one name, the strictest of each. */
-export function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): Record<string, Constraint> {
+function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): Record<string, Constraint> {
   const together = new Map<string, Constraint>()
   for (const [name, constraint] of all.flatMap(Object.entries<Constraint>)) together.set(name, together.has(name) ? stricter(together.get(name)!, constraint) : constraint)
   return Object.fromEntries(together)
@@ -128,3 +128,12 @@ function allowAddress({ allowed_url_schemes: schemes, denied_url_hosts: hosts = 
 /** The user set the limit; only the user can change it. */
 const noWay = 'Use another way, or ask the user to change tool-policy.json.'
 const denied = (reason: string, way: string) => problem('VT_POLICY_DENIED', { reason, way }, { details: { not_applied: true } })
+
+/** The settings with the limits that policies declare beside their rules; the stricter of two limits counts. */
+export function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {
+  type Limits = Record<string, Constraint>
+  const stated = contributions.map(({ manifest }) => (manifest['rules'] as { constraints?: Limits } | undefined)?.constraints).filter((limits) => limits !== undefined)
+  if (stated.length === 0) return settings
+  const constraints = joinConstraints([...stated, settings.policy['constraints'] as Limits])
+  return { ...settings, policy: { ...settings.policy, constraints } }
+}

@@ -1,11 +1,11 @@
 import { homedir } from 'node:os'
 import {
-  dataFolder, fromError, InFlight, moduleOf, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type PluginFolder,
+  dataFolder, fromError, InFlight, moduleOf, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type PluginFolder,
   type RightsLeft, type Settings, type VtError, type Waits,
 } from '../base/index.js'
 import { builtinModes, homeOf, loadSettings, permittedMode, settingsFor, settingsLocations, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { sanitize } from '../documents/index.js'
-import { joinConstraints, type Constraint } from '../input/index.js'
+import { limitedBy } from '../input/index.js'
 import { configuredContributions, discoverManifests, pluginsOf } from '../manifests/index.js'
 import { bind, isListed, isShown, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
 import { skillFinder, skillLocations, type Skill } from '../skills/index.js'
@@ -213,7 +213,6 @@ function bound(prepared: Preparation, hooks: HookGroups): Registry {
   const { dialects } = sources.options
   const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : []), ...unacknowledged(settings, effective)]
   const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], withheld }, effective, dialects)
-  requireDialects(found.contributions, dialects)
   for (const { name, error, judges } of lockVerifier.gone()) {
     registry.diagnostics.push(fromError(error, home))
     if (judges) registry.missing.push({ id: name, reason: `${error.message} ${error.problem.hint}`, agreed: true })
@@ -240,16 +239,6 @@ function hostOf({ sources, waits, loaded, locations: { home } }: Preparation, re
     skills,
     bring,
   }
-}
-
-/** Refuses a dialect that no tool belongs to, because it is a misspelling. Throws VT_CONFIG_INVALID. */
-function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
-  const known = new Set(['unified', 'each', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
-  const strange = chosen.find((name) => !known.has(name))
-  if (strange === undefined) return
-  const like = nearest(strange, known)
-  const text = `Unknown dialect '${strange}'${like ? ` (did you mean ${like}?)` : ''}; known: ${[...known].sort().join(', ')}.`
-  throw problem('VT_CONFIG_INVALID', { problem: text }, { hint: 'Choose one or several of these, separated by commas.' })
 }
 
 /** Foreign modules run in a process of their own; surfaces, adapters and providers never do, other modules where the user's settings say so. */
@@ -280,15 +269,6 @@ async function expand(found: Found, withheld: Map<string, Withheld>, { load }: L
     const expanded = (await expand?.(bringing, contextFor(adapter))) ?? []
     found.contributions.push(...expanded.map((one) => ({ ...one, manifest: sanitize(one.manifest, MOST_FOREIGN) })))
   }
-}
-
-/** The settings with the limits that policies declare beside their rules; the stricter of two limits counts. */
-function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {
-  type Limits = Record<string, Constraint>
-  const stated = contributions.map(({ manifest }) => (manifest['rules'] as { constraints?: Limits } | undefined)?.constraints).filter((limits) => limits !== undefined)
-  if (stated.length === 0) return settings
-  const constraints = joinConstraints([...stated, settings.policy['constraints'] as Limits])
-  return { ...settings, policy: { ...settings.policy, constraints } }
 }
 
 const unacknowledged = ({ policy: declared }: Settings, { policy: { mode, max_mode } }: Settings): Diagnostic[] =>

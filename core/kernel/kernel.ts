@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import { moduleOf, type ToolInfo } from '../base/index.js'
+import { moduleOf, type Contribution, type Diagnostic, type ToolInfo } from '../base/index.js'
 import { findRoot, homeOf, modeOfCall } from '../config/index.js'
-import { speak, wordsFor } from '../input/index.js'
-import { listTools, type Reader } from '../registry/index.js'
+import { proven, speak, wordsFor } from '../input/index.js'
+import { listTools, type Reader, type Registry } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
 import type { Generation } from './generation.js'
@@ -61,6 +61,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       await loadAll(current(), plugin)
       return diagnosticsOf(running)
     },
+    prove: () => proveAll(current()),
     onReload: (run) => subscribed(running.listeners, run),
     onChange: (run) => subscribed(running.watchers, run),
     elsewhere: (root, how) => createKernel({ ...options, ...how, workspace: root }),
@@ -86,15 +87,21 @@ async function surfaceOf({ registry, loader }: Generation, verb: string): Promis
   return contribution && ((await loader.load(contribution)) as SurfaceMain)
 }
 
+const everything = ({ slots, policies, compactors, surfaces, adapters, providers }: Registry): Contribution[] =>
+  [[...slots.values()].flatMap(({ chain }) => chain), policies, compactors, ...[surfaces, adapters, providers].map((named) => [...named.values()])].flat()
+
 /** Loads every module, or those of one plugin, so that their faults are reported. */
 async function loadAll({ registry, loader }: Generation, plugin: string | undefined): Promise<void> {
-  const { slots, policies, compactors, surfaces, adapters, providers } = registry
-  const chains = [...slots.values()].flatMap(({ chain }) => chain)
   // A contribution of data alone has nothing to load.
-  const all = [...chains, ...policies, ...compactors, ...surfaces.values(), ...adapters.values(), ...providers.values()]
-  const loadable = all.filter(({ manifest }) => !(manifest.alias || manifest.provider) || moduleOf(manifest) !== undefined)
+  const loadable = everything(registry).filter(({ manifest }) => !(manifest.alias || manifest.provider) || moduleOf(manifest) !== undefined)
   const asked = loadable.filter((one) => plugin === undefined || one.plugin === plugin || one.id === plugin)
   await Promise.allSettled(asked.map(loader.load))
+}
+
+/** Proves what others brought. What a server offers is not said by a manifest. */
+async function proveAll({ registry, loader }: Generation): Promise<Diagnostic[]> {
+  const foreign = everything(registry).filter(({ layer, bringer }) => layer !== 'builtin' && bringer === undefined)
+  return (await Promise.all([...new Set(foreign)].map((one) => proven(registry, one, loader.prove)))).flat()
 }
 
 /** Adds a listener; the returned function removes it. */

@@ -42,8 +42,9 @@ interface Binding {
   readonly looks: Map<string, string>
 }
 
-/** Binds what was found: who serves which slot, who judges, who shrinks. Nothing that was found is missing from `infos`. */
+/** Binds what was found: who serves which slot, who judges, who shrinks. Nothing that was found is missing from `infos`. Throws VT_CONFIG_INVALID. */
 export function bind(found: BindInput, settings: Settings, dialects?: readonly string[]): Registry {
+  requireDialects(found.contributions, dialects)
   const registry = emptyRegistry(dialects)
   const states: Binding['states'] = new Map()
   registry.diagnostics.push(...found.diagnostics)
@@ -262,3 +263,13 @@ function qualified({ id, plugin }: Contribution, slot: string): string {
 
 const look = (id: string): string => id.normalize('NFKC').toLowerCase().replace(/[-_]/g, '')
 const typeText = (schema: Schema): string => JSON.stringify([schema['type'] ?? null].flat().sort())
+
+/** Refuses a dialect that no tool belongs to, because it is a misspelling. Throws VT_CONFIG_INVALID. */
+function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
+  const known = new Set(['unified', 'each', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
+  const strange = chosen.find((name) => !known.has(name))
+  if (strange === undefined) return
+  const like = nearest(strange, known)
+  const text = `Unknown dialect '${strange}'${like ? ` (did you mean ${like}?)` : ''}; known: ${[...known].sort().join(', ')}.`
+  throw problem('VT_CONFIG_INVALID', { problem: text }, { hint: 'Choose one or several of these, separated by commas.' })
+}

@@ -17,7 +17,7 @@ type Options = NonNullable<Parameters<(typeof import('jiti'))['createJiti']>[1]>
  * of agreed files nothing but those.
  */
 export async function importForeign(path: string, how: Loading = {}): Promise<unknown> {
-  const { file, version } = source(path)
+  const { file, version } = moduleSource(path)
   if (/\.m?ts$/.test(file)) return (await compilerFor(file, how)).import(file)
   prepare(file, how)
   return import(`${pathToFileURL(file).href}?v=${version}`)
@@ -38,7 +38,7 @@ export async function compilerFor(file: string, how: Loading = {}, more: Options
 }
 
 /** `x.js`, or `x.ts` where only that exists: one manifest serves source and build. The version makes a changed file a new module. */
-function source(path: string): { file: string; version: string } {
+export function moduleSource(path: string): { file: string; version: string } {
   for (const file of [path, path.replace(/\.(m?)js$/, '.$1ts')]) {
     const stat = statSync(file, { throwIfNoEntry: false })
     if (stat) return { file, version: `${stat.mtimeMs}-${stat.size}` }

@@ -1,9 +1,10 @@
 import { problem, VtError, type Adapter, type JsonObject, type AdapterContext } from '../../core/index.js'
-import { fetchPage, hostOf, type FetchedPage, type WebSettings } from '../lib/net/index.js'
+import { fetchPage, type FetchedPage, type WebSettings } from '../lib/net/index.js'
 import { resolveValue, type ValueScope } from '../lib/values/index.js'
 import { compose, headerText, type Composed } from './http/compose.js'
 import { httpResult, statusIn } from './http/output.js'
-import { invalidHttp, httpSettings, type HttpSettings } from './http/settings.js'
+import { httpFaults } from './http/prove.js'
+import { invalidHttp, httpSettings, isSafe, type HttpSettings } from './http/settings.js'
 
 const MAX_WAIT_SECS = 10
 
@@ -26,12 +27,11 @@ http.render = (contribution, input) => {
   const json = headers['content-type'] === 'application/json' && body !== undefined
   return { request: { method, url: url.href, headers, ...(body !== undefined && { body: json ? (JSON.parse(body) as unknown) : body }) } }
 }
+http.prove = (contribution, _, slot) => httpFaults(contribution, slot.input)
 export default http
 
-/** Plain http can be read by everybody on the way; only this machine, or a manifest of the user's own that allows it, may use it. */
-function requireSafe(url: URL, { network }: HttpSettings): void {
-  const local = /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url))
-  if (url.protocol === 'http:' && !local && !network.http) throw invalidHttp(`${url.origin} is plain http; \`network: { http: true }\` in a manifest of your own allows it.`)
+function requireSafe(url: URL, settings: HttpSettings): void {
+  if (!isSafe(url, settings)) throw invalidHttp(`${url.origin} is plain http; \`network: { http: true }\` in a manifest of your own allows it.`)
 }
 
 /** The rules of the fetcher for one manifest: what the user denies everywhere is denied here too. */

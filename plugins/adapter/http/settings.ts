@@ -1,4 +1,5 @@
 import { VtError, type Contribution } from '../../../core/index.js'
+import { hostOf } from '../../lib/net/index.js'
 
 /** `http` of a manifest with its defaults; its form is the manifest schema's business. */
 export interface HttpSettings {
@@ -40,5 +41,9 @@ export function httpSettings({ manifest, layer }: Contribution): HttpSettings {
     network: declared.network ?? {},
   }
 }
+
+/** Plain http can be read by everybody on the way; only this machine, or a manifest of the user's own that allows it, may use it. */
+export const isSafe = (url: URL, { network }: Pick<HttpSettings, 'network'>): boolean =>
+  url.protocol !== 'http:' || network.http === true || /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url))
 
 export const invalidHttp = (message: string): VtError => new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Fix `http` of the manifest.', retryable: false })

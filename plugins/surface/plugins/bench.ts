@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
+import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel, type Settings } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { dataKeys } from '../../../core/schema/index.js'
 import { tempFolder } from '../../lib/base/index.js'
@@ -14,7 +14,7 @@ export interface Setting {
 }
 
 /** Works with the plugin in a fresh workspace with these files, and clears everything away. */
-export async function onBench<T>({ path, inspection, run, io }: Setting, files: JsonObject, config: Config, work: (kernel: Kernel) => Promise<T>): Promise<T> {
+export async function onBench<T>({ path, inspection, run, io }: Setting, files: JsonObject, config: Config, work: (kernel: Kernel) => Promise<T>, surface = 'validate'): Promise<T> {
   const folder = realpathSync(tempFolder('example'))
   try {
     const [workspace, home] = [join(folder, 'ws'), join(folder, 'home')]
@@ -26,13 +26,13 @@ export async function onBench<T>({ path, inspection, run, io }: Setting, files: 
       mkdirSync(dirname(file), { recursive: true })
       writeFileSync(file, String(text))
     }
-    const except = run ? [] : inspection.contributions.filter(executes).map(({ name }) => `*:${name}`)
+    const except = run || surface !== 'validate' ? [] : inspection.contributions.filter(executes).map(({ name }) => `*:${name}`)
     const kernel = await createKernel({
       workspace,
       home,
       env: { PATH: io.env['PATH'], HOME: home, VTCODE_HOME: join(home, '.vtcode') },
       mode: 'full-auto',
-      surface: 'validate',
+      surface,
       config: {
         automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask'] } },
         tools: { max_repeated_tool_calls: 0 },
@@ -56,6 +56,12 @@ export const executes = (contribution: Contribution): boolean =>
 
 /** The key that an adapter of somebody else serves. */
 export const foreignKey = ({ kind, manifest }: Contribution): string | undefined => (kind === 'action' ? dataKeys(manifest).find((key) => !['run', 'http', 'mcp'].includes(key)) : undefined)
+
+/** What can be told of the plugin by reading it, beside the servers of the user's settings; nothing of it runs and no server is started. */
+export function proveOnBench(setting: Setting, { mcp }: Settings): Promise<Diagnostic[]> {
+  const { servers } = (mcp ?? {}) as { servers?: NonNullable<NonNullable<Config['mcp']>['servers']> }
+  return onBench(setting, {}, servers ? { mcp: { servers } } : {}, (kernel) => kernel.prove(), 'plugins')
+}
 
 /** What comes of importing every module of the plugin. */
 export const probe = (setting: Setting): Promise<Diagnostic[]> =>

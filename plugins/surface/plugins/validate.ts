@@ -3,7 +3,7 @@ import { relative, resolve } from 'node:path'
 import type { Contribution, Diagnostic, Io, JsonObject, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import { oneLine, paint, printable, say } from '../../lib/terminal/index.js'
-import { probe } from './bench.js'
+import { probe, proveOnBench } from './bench.js'
 import { surroundings } from './install.js'
 import { runExample, type SelfTestContext } from './self_test.js'
 
@@ -26,6 +26,13 @@ export async function validatePlugin(kernel: Kernel, path: string, { run = false
   const sound = [...rows.values()].every(({ errors }) => errors.length === 0)
   if (sound) {
     const context = { path: place, inspection, run, io }
+    for (const { code, message, hint, files } of await proveOnBench(context, kernel.settings)) {
+      // What an example comes to is tried below.
+      if (code === 'VT_MANIFEST_EXAMPLE') continue
+      const [place = ''] = files
+      const owner = inspection.contributions.find(({ file }) => place === file || place.startsWith(`${file}:`))
+      rows.get(owner?.id ?? '')?.errors.push(`${relative(inspection.root, place)}: ${message} ${hint ?? ''}`.trimEnd())
+    }
     for (const contribution of inspection.contributions) await tryExamples(contribution, rows.get(contribution.id)!, context)
     if (run) for (const { files, message } of await probe(context)) rows.get(inspection.contributions.find(({ file }) => files.includes(file))?.id ?? '')?.errors.push(message)
   }

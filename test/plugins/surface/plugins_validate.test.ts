@@ -38,7 +38,7 @@ describe('vtcode plugins validate', () => {
   it('shows where an alias leads, and what a request would be', async () => {
     const files = {
       'p/vtcode/look.yaml': "name: look\nalias: { to: unified_search/list, rename: { folder: path } }\ninput: { properties: { folder: { type: string } } }\ndescription: x\nexamples: [{ input: { folder: src }, expect: { target: { tool: unified_search, input: { action: list, path: src } } } }]\n",
-      'p/vtcode/get.yaml': "name: get\ndescription: x\ninput: { properties: { id: { type: string } } }\nhttp: { url: 'https://api.example.org/items/{id}' }\nexamples: [{ input: { id: 'a b' }, expect: { request: { method: GET, url: 'https://api.example.org/items/a%20b' } } }]\n",
+      'p/vtcode/get.yaml': "name: get\ndescription: x\ninput: { required: [id], properties: { id: { type: string } } }\nhttp: { url: 'https://api.example.org/items/{id}' }\nexamples: [{ input: { id: 'a b' }, expect: { request: { method: GET, url: 'https://api.example.org/items/a%20b' } } }]\n",
     }
     expect(await validate(files, 'p')).toMatchObject({ code: 0, contributions: [{ examples: { passed: 1 } }, { examples: { passed: 1 } }] })
   })
@@ -66,7 +66,7 @@ describe('vtcode plugins validate', () => {
   })
 
   it('finds modules that cannot be imported, files that break the schema, and nothing at all', async () => {
-    expect(await validate({ 'p/vtcode.yaml': 'name: a\ndescription: x\neffects: []\nmodule: ./a.js\n', 'p/a.js': "throw new Error('on purpose')\n" }, 'p', '--run')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringContaining('on purpose')] }] })
+    expect(await validate({ 'p/vtcode.yaml': 'name: a\ndescription: x\neffects: []\nmodule: ./a.js\n', 'p/a.js': "throw new Error('on purpose')\nexport default () => undefined\n" }, 'p', '--run')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringContaining('on purpose')] }] })
     expect(await validate({ 'p/vtcode.yaml': 'name: a\ndescripton: x\nrun: [echo]\n' }, 'p')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringMatching(/vtcode\.yaml:2.*did you mean 'description'/)] }] })
     expect(await validate({ 'p/readme.md': '' }, 'p')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringMatching(/holds no manifest/)] }] })
   })
