@@ -653,11 +653,55 @@ export interface BuiltinSlots {
       input?: string
       session_id?: string
       max_output_tokens?: number
-      /** require_escalated asks the user. Default: `use_default`. */
-      sandbox_permissions?: 'use_default' | 'require_escalated'
+      /** require_escalated asks the user. */
+      sandbox_permissions?: 'use_default' | 'sandbox_or_ask' | 'require_escalated'
       justification?: string
     }
-    output: BuiltinSlots['unified_exec/close']['output']
+    output: {
+      session_id: string
+      command: string | string[]
+      cwd: string
+      backend: 'pipe' | 'pty'
+      running: boolean
+      /** null while it runs, and where a signal ended it. */
+      exit_code: number | null
+      signal: string | null
+      timed_out: boolean
+      duration_ms: number
+      /** New since the last answer; without a terminal. */
+      stdout?: string
+      stderr?: string
+      /** New since the last answer; of a terminal. */
+      output?: string
+      /** All of it is in spool_path. */
+      truncated: boolean
+      /** Since the command began. */
+      stdout_bytes: number
+      stderr_bytes: number
+      spool_path?: string
+      /** The whole standard error; standard output is in spool_path. */
+      stderr_spool_path?: string
+      spool_truncated?: true
+      /** Where the next answer begins. */
+      cursor: number
+      pid?: number
+      sandbox?: 'none' | 'bwrap'
+      /** What was copied before a command that ran unasked in the sandbox, and what it changed of that. */
+      checkpoint?: {
+        files: number
+        /** Every file of the workspace that is not ignored. */
+        complete: boolean
+        changed: {
+          path: string
+          kind: 'add' | 'delete' | 'update'
+        }[]
+      }
+      /** The call that continues. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
   }
   /** Send input to a command */
   'unified_exec/write': {

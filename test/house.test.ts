@@ -136,7 +136,7 @@ describe('names of tools', () => {
       'agent/base/types.ts': ['web_search'],
       'model/outgoing.ts': ['apply_patch'],
       // The slot that a change nobody reported is put down to.
-      'session/file_snapshots.ts': ['unified_exec/run'],
+      'files/file_snapshots.ts': ['unified_exec/run'],
       'hooks/words.ts': [
         ...['apply_patch', 'defuddle_fetch', 'load_skill', 'web_search', 'unified_exec/run', 'unified_search/grep', 'unified_search/list', 'unified_search/skill', 'unified_search/web'],
         ...['copy', 'delete', 'edit', 'move', 'patch', 'read', 'write'].map((action) => `unified_file/${action}`),

@@ -83,6 +83,8 @@ export type Config = {
       denied_url_hosts?: string[]
     } }
     allow?: ConfigRule[]
+    /** Commands that no rule speaks about: asked about, or run unasked in the sandbox, without network, with the workspace alone to write and a checkpoint before. Default: `ask`. */
+    sandboxed_commands?: 'ask' | 'allow'
     commands?: {
       id: string
       program: string

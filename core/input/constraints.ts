@@ -12,6 +12,8 @@ export interface Constraint {
   default_response_format?: string
   allowed_url_schemes?: string[]
   denied_url_hosts?: string[]
+  /** Where nobody said another executor, it is the sandbox, or the user is asked. */
+  sandbox_or_ask?: true
 }
 
 /** The properties that a limit speaks about; where a call has none of them, the first that the slot knows is set. */
@@ -33,16 +35,21 @@ function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): 
 
 /** What the settings say about one slot, all entries that speak about it together. */
 export function constraintOf(settings: Settings, info: SlotInfo): Constraint | undefined {
-  const all = settings.policy['constraints'] as Record<string, Constraint> | undefined
-  if (!all || Object.keys(all).length === 0) return undefined
+  const all = (settings.policy['constraints'] ?? {}) as Record<string, Constraint>
+  const sandboxed = settings.policy['sandboxed_commands'] === 'allow' && executors(info).includes('sandbox_or_ask')
+  if (!sandboxed && Object.keys(all).length === 0) return undefined
   let bySlot = joined.get(settings)
   if (!bySlot) joined.set(settings, (bySlot = new Map()))
   if (!bySlot.has(info.slot)) {
     const named = Object.entries(all).filter(([name]) => concerns(name, info))
-    bySlot.set(info.slot, named.length > 0 ? named.map(([, constraint]) => constraint).reduce(stricter) : undefined)
+    const said = [...named.map(([, constraint]) => constraint), ...(sandboxed ? [{ sandbox_or_ask: true } as const] : [])]
+    bySlot.set(info.slot, said.length > 0 ? said.reduce(stricter) : undefined)
   }
   return bySlot.get(info.slot)
 }
+
+/** Where commands of a slot may run. */
+const executors = ({ input }: SlotInfo): unknown[] => ((input['properties'] as Record<string, JsonObject> | undefined)?.['sandbox_permissions']?.['enum'] ?? []) as unknown[]
 
 function stricter(a: Constraint, b: Constraint): Constraint {
   const both: JsonObject = { ...a, ...b }
@@ -86,6 +93,7 @@ export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObj
     }
   }
   if (constraint.default_response_format && knows('response_format')) result.input['response_format'] ??= constraint.default_response_format
+  if (constraint.sandbox_or_ask) result.input['sandbox_permissions'] ??= 'sandbox_or_ask'
   if (constraint.allowed_modes) allowMode(constraint.allowed_modes, slot, { input: result.input, given, declared })
   if (typeof input['url'] === 'string') allowAddress(constraint, slot, input['url'])
   return result

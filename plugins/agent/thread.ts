@@ -2,6 +2,7 @@ import { redact, version, type Mode, type Result, type RightsLeft, type ToolInfo
 import { modes } from '../../core/config/index.js'
 import type { CallOptions, Kernel } from '../../core/kernel/index.js'
 import type { Workspace } from '../../core/workspace/index.js'
+import { FileSnapshots } from '../lib/files/index.js'
 import {
   AgentError, agentSettings, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
   type OutcomeCode, type RunLimits, type RunOutcome, type Store, type Subtype, type TaskMemory, type ThreadItem, type Told,
@@ -13,7 +14,7 @@ import { CostLedger } from './ledger/index.js'
 import { Approvals, deferredFor, LifecycleHooks, ModelRequests, refusedChanges, runTurn, type LoopConversation, type RefusedChanges, type StartReason, type TurnEnd } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import {
-  abandonTurn, conversationTable, FileSnapshots, lineOf, ManifestWriter, messageText, Queue, type ConversationState, type Restored, type SessionManifest,
+  abandonTurn, conversationTable, lineOf, ManifestWriter, messageText, Queue, type ConversationState, type Restored, type SessionManifest,
   type StateTable,
 } from './session/index.js'
 

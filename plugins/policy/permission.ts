@@ -1,11 +1,13 @@
 import { inert, quotedReason } from '../../core/base/index.js'
 import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
+import { runsAsUsual } from '../lib/process/index.js'
 import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor, receiver } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
 import { inspection } from './permission/inspections.js'
 import { beyondRights } from './permission/left.js'
 import { rulesLift, word, type ModeWord } from './permission/modes.js'
+import { runsSandboxed, sandboxOffer } from './permission/sandboxed.js'
 import { steeredBy } from './permission/steered_by.js'
 import { inMode, wayOut, type Runs } from './permission/ways.js'
 import { verdict } from './permission/words.js'
@@ -25,10 +27,19 @@ const permission: Policy = async (call, context) => {
   if (byMode?.word === 'deny') return refuse(facts, context, byMode)
   const asked = await hit(facts, rules.ask)
   if (asked) return byRule(call, 'ask', asked, context)
-  if (!byMode || (await approvals?.has())) return undefined
+  if (!byMode || (await approvals?.has())) {
+    runsAsUsual.add(call)
+    return undefined
+  }
+  if (byMode.effect === 'exec' && (await runsSandboxed(facts, context))) {
+    context.explain?.({ sandboxed: true })
+    return undefined
+  }
   const sent = receiver(facts, context)
-  const asks = sent && { asks: [quotedReason(byMode.reason), quotedReason(`It goes to ${sent.shown}, which runs.`)] }
-  return { ...(await refuse(facts, context, byMode)), ...asks, ...(approvals?.lasting && { lasting: approvals.lasting }) }
+  const offer = await sandboxOffer(facts, context)
+  const more = [...(sent ? [`It goes to ${sent.shown}, which runs.`] : []), ...(offer ? [`Instead of answering, you can set ${offer}.`] : [])]
+  const asks = more.length > 0 && { asks: [byMode.reason, ...more].map((reason) => quotedReason(reason)) }
+  return { ...(await refuse(facts, context, byMode, offer)), ...asks, ...(approvals?.lasting && { lasting: approvals.lasting }) }
 }
 export default permission
 
@@ -121,9 +132,9 @@ const plainly: Record<ModeWord, string> = {
   deny: 'name every program of the command in plain words',
 }
 
-async function refuse(facts: CallFacts, { settings }: Context, { word: kind, effect, reason, way }: Objection): Promise<Verdict> {
+async function refuse(facts: CallFacts, context: Context, { word: kind, effect, reason, way }: Objection, offer?: string): Promise<Verdict> {
   const next = effect === 'exec' ? inspection(facts) : undefined
-  const blocks = settings as Blocks
+  const blocks = context.settings as Blocks
   const { verdicts, untold } = await steeredBy(facts)
   // Another policy asks about what decides what other programs run, in every mode.
   const isAsked = verdicts.length > 0 || untold !== undefined
@@ -133,5 +144,5 @@ async function refuse(facts: CallFacts, { settings }: Context, { word: kind, eff
     return (await hit(other.facts, other.rules.ask)) === undefined && (await worstOf(other.facts, other.rules)) === undefined
   }
   const out = way ?? (await wayOut(facts, blocks.policy?.max_mode ?? 'full-auto', runs))
-  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, way: out, ...(next && { next }) })
+  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, way: out, offer, ...(next && { next }) })
 }

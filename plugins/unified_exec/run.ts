@@ -21,7 +21,7 @@ interface RunInput {
   input?: string
   session_id?: string
   max_output_tokens?: number
-  sandbox_permissions: 'use_default' | 'require_escalated'
+  sandbox_permissions?: 'use_default' | 'sandbox_or_ask' | 'require_escalated'
 }
 
 /** `unified_exec/run`: starts a command and waits for its end, or for a while. */

@@ -1,5 +1,6 @@
 import { sha256, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
+import { changesSince } from '../../lib/files/index.js'
 import { isQuiet, meaningOf, textOfResult, type CallPart, type FileHash, type ProofRun, type ThreadItem, type VerificationResult } from '../base/index.js'
 import { HumanInput, outcomeOf, reportCall, timeless } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'
@@ -90,11 +91,11 @@ async function runCommand(thread: Conversation, command: string, agreed: boolean
   await events.start(invocation)
   const human = new HumanInput(thread, call, signal)
   const began = providers.clock.now()
-  const changed = isQuiet(effects) ? undefined : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
+  const watch = isQuiet(effects) ? undefined : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
   const result = await thread.perform(runner, input, { signal, ...human.options, ...(agreed && { approve: async ({ call }) => call.input['command'] === command }) })
   const duration_ms = Math.round(providers.clock.now() - began - human.waited_ms)
   const answer = providers.output_map.toModel(result)
-  await reportCall(thread, invocation, { meaning, result, answer, changes: (await changed?.(call_id).catch(() => [])) ?? [], duration_ms, outcome: outcomeOf(result, signal.aborted, human.decision) })
+  await reportCall(thread, invocation, { meaning, result, answer, changes: watch ? await changesSince(watch, call_id, result) : [], duration_ms, outcome: outcomeOf(result, signal.aborted, human.decision) })
   signal.throwIfAborted()
   if (!result.ok && result.error.code.startsWith('VT_POLICY_')) return { command, hint: result.error.hint }
   return { ...proofOf(command, result, duration_ms), says: saysOf(endedAs(result).printed, answer.spool_path) }

@@ -1,5 +1,6 @@
 import { fail, shortLine, type Result } from '../../../core/base/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
+import { changesSince } from '../../lib/files/index.js'
 import {
   callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, subjectOf, type CallPart, type CallTraits, type FactOf, type Meaning, type ModelText, type Msg, type ResultPart, type ThreadItem,
 } from '../base/index.js'
@@ -138,12 +139,10 @@ async function runWithSnapshots(thread: Conversation, planned: Planned, listenin
   const { call, effects, meaning } = planned
   if (isQuiet(effects) || meaning.slot?.keeps_history || !thread.settings.checkpoints.enabled) return { result: await run(thread, planned, listening, signal), changed: [] }
   const { state, snapshots } = thread
-  const after = await snapshots.before([...new Set([...state.named, ...state.touched])])
+  const watch = await snapshots.before([...new Set([...state.named, ...state.touched])])
   const result = await run(thread, planned, listening, signal)
-  // A change whose checkpoint fails is a change all the same; the call does not fail for it.
-  return { result, changed: await after(call.call_id).catch(() => []) }
+  return { result, changed: await changesSince(watch, call.call_id, result) }
 }
-
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
 async function run(thread: Conversation, { call, effects, identity }: Planned, { human, printed }: Listening, signal: AbortSignal): Promise<Result> {
   const { cache } = thread.providers

@@ -1,6 +1,5 @@
 export { approvalOf, approvalsIn, removeApproval, writeApproval, type PendingApproval } from './approval_files.js'
 export type { Conversation, ConversationApprovals, ConversationContext, ConversationHooks } from './conversation.js'
-export { FileSnapshots } from './file_snapshots.js'
 export { fork, recordsOf } from './fork.js'
 export { imagesIn, keepImages, loadImages } from './images.js'
 export { isHeld } from './lock.js'

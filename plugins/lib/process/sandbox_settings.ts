@@ -1,3 +1,4 @@
+import type { Call } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 
 /** The block `exec` of the settings. */
@@ -27,6 +28,16 @@ export function confinement(usual: SandboxSettings['mode'], caller: 'strict' | '
   if (caller === 'strict') return 'required'
   return escalated || (caller === 'none' && usual !== 'required') ? 'off' : usual
 }
+
+/** Calls whose command a rule allows, or that is known to only read: it runs where commands run. */
+export const runsAsUsual = new WeakSet<object>()
+
+/** Whether a command runs in the strict sandbox, where there is one: nothing but that lets it pass unasked. */
+export const wantsStrict = (call: Pick<Call, 'input' | 'caller'>, usual: SandboxSettings['mode']): boolean =>
+  call.input.sandbox_permissions === 'sandbox_or_ask' && !runsAsUsual.has(call) && confinement(usual, call.caller.sandbox, false) !== 'off'
+
+/** What the strict sandbox leaves of the settings: no network, and the workspace alone to write. */
+export const strictly = <T extends Pick<SandboxSettings, 'network' | 'writable'>>(settings: T): T => ({ ...settings, network: false, writable: [] })
 
 export const execSettings = (context: Context): ExecSettings => context.settings.exec as ExecSettings
 export const sandboxSettings = (context: Context): SandboxSettings => context.settings.sandbox as SandboxSettings

@@ -84,7 +84,7 @@ function splitOnce(text: string, separator: string): [string, string | undefined
 
 /** The blocks of the settings that permission reads. */
 export interface Blocks {
-  policy?: { mode?: Mode; max_mode?: Mode; deny?: RuleEntry[]; ask?: RuleEntry[]; allow?: RuleEntry[]; commands?: CommandEntry[] }
+  policy?: { mode?: Mode; max_mode?: Mode; deny?: RuleEntry[]; ask?: RuleEntry[]; allow?: RuleEntry[]; commands?: CommandEntry[]; sandboxed_commands?: 'ask' | 'allow' }
   automation?: { full_auto?: { enabled?: boolean; allowed_tools?: RuleEntry[] } }
 }
 

@@ -21,6 +21,8 @@ export interface Confinement {
   /** False: of the machine only what Node itself needs is there to be seen, and no program to be run. */
   programs?: boolean
   settings: Omit<SandboxSettings, 'mode'>
+  /** Sockets that the settings leave in sight are hidden too: nobody was asked. */
+  strict?: boolean
   /** What stays as it is in a workspace that is written. */
   steering?: SteeringPaths
   /** Repositories outside of the workspace whose working tree it is, or lies in it: commands work with them too. */
@@ -74,7 +76,7 @@ function sightOf(where: Confinement, files: readonly string[]): Mount[] {
   const among = (roots: string[]) => (path: string) => roots.some((root) => inside(root, path))
   const inSight = among(open.filter(({ outside }) => outside).map(({ path }) => path))
   const secret = [...secretsOf(home).filter(among([workspace, ...readable, ...opened])), ...secretsOfSystem().filter(inSight)]
-  const sockets = socketsOfMachine().filter((path) => inSight(path) && !among(readable)(path) && isReachable(path))
+  const sockets = socketsOfMachine().filter((path) => inSight(path) && (where.strict || !among(readable)(path)) && isReachable(path))
   const hidden = [...deniedOf(where, home).filter(inSight), ...stateOf(workspace).filter(isFolder), ...sockets]
   const all = [...open, ...(writable ? guardsOf(where, home, hidden) : []), ...secret.filter((path) => ![...readable, ...opened].includes(path)).map(hiding)]
   return [...all.sort((a, b) => depth(a) - depth(b)), ...hidden.map(hiding)]

@@ -6,14 +6,16 @@ export interface Saying {
   reason: string
   /** What would let it pass. */
   way: string
+  /** Another way, which takes more words. */
+  offer?: string | undefined
   next?: Next
   /** Whose words the reason is, where it is not ours. */
   by?: string
 }
 
 /** A verdict whose texts teach: what was not done, what to use instead, and the way out for where the reader is. */
-export function verdict(call: Call, { kind, reason, way, next, by }: Saying): Verdict {
-  const hint = `${instead(call)}${kind === 'deny' ? 'Do not repeat the call. ' : ''}To allow it: ${way}.`
+export function verdict(call: Call, { kind, reason, way, offer, next, by }: Saying): Verdict {
+  const hint = `${instead(call)}${kind === 'deny' ? 'Do not repeat the call. ' : ''}To allow it: ${way}${offer ? `, or the user sets ${offer}` : ''}.`
   const details: JsonObject = changes(call) ? { not_applied: true, say: say(way) } : {}
   return { ...(kind === 'deny' ? { deny: reason } : { ask: reason }), hint, ...(next && { next }), ...(by !== undefined && { by }), details }
 }

@@ -53,6 +53,7 @@ export async function deliver(session: CommandSession, { max_output_tokens, curs
     cursor,
     pid: transport.pid,
     sandbox: facts.sandbox,
+    ...(facts.checkpoint && { checkpoint: facts.checkpoint }),
     ...(next && { next }),
     ...more,
   }

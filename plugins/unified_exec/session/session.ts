@@ -5,6 +5,7 @@ import { problem, type Context, type Notice } from '../../../core/index.js'
 import { settles } from '../../lib/process/index.js'
 import type { SandboxEnd } from '../../lib/sandbox/index.js'
 import { StreamLog, type StreamPosition } from '../output/log.js'
+import type { CommandCheckpoint } from './checkpoint.js'
 import { Stillness } from './stillness.js'
 import type { Exit, OutputSink, Size, Stream, Transport } from './transport.js'
 import { carriersOf, groupRuns, signalTree } from './tree.js'
@@ -26,6 +27,8 @@ export interface SessionFacts {
   background: boolean
   /** The size of its terminal, if it has one. */
   tty: Size | undefined
+  /** What was copied before it, where nobody was asked about it. */
+  checkpoint?: CommandCheckpoint
   /** Carried by every process of it. */
   mark: string
   /** Seconds after which it is ended: since its start, or since the last call on it. */

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
-import { problem, VtError, type Call, type Context, type Handle, type Launch } from '../../../core/index.js'
+import { problem, VtError, type Call, type Context, type Handle, type Launch, type Notice } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
-import { confinement, execSettings, sandboxSettings } from '../../lib/process/index.js'
+import { confinement, execSettings, sandboxSettings, strictly, wantsStrict } from '../../lib/process/index.js'
 import { gitAlone } from '../../lib/git/index.js'
 import { looksWithGit } from '../../lib/rules/index.js'
 import { confinedCommand, obstacle, sandbox, steered } from '../../lib/sandbox/index.js'
 import { ownPlaces } from '../../lib/state/index.js'
 import { asideOf } from './aside.js'
+import { checkpointBefore } from './checkpoint.js'
 import { configuredVariables, commandEnvironment } from './environment.js'
 import { commandParts, notFound, programOf, type Command } from './launch.js'
 import { startPipe } from './pipe.js'
 import { CommandSession, type SessionFacts } from './session.js'
 import { sessionsOf } from './sessions.js'
-import type { OutputSink, Size, Transport } from './transport.js'
+import type { Exit, OutputSink, Size, Transport } from './transport.js'
 
 /** What a caller wants to have run. */
 export interface WantedRun extends Command {
@@ -40,7 +41,7 @@ export interface WantedRun extends Command {
  * Starts a command under the settings of the call. Throws VT_EXEC_NOT_FOUND, VT_EXEC_LIMIT, VT_EXEC_SESSION_EXISTS, VT_EXEC_PTY,
  * VT_EXEC_SANDBOX, VT_INPUT_INVALID, VT_INPUT_TOO_LARGE and those of a path.
  */
-export async function startCommand(context: Context, call: Pick<Call, 'mode' | 'caller'>, wanted: WantedRun): Promise<CommandSession> {
+export async function startCommand(context: Context, call: Call, wanted: WantedRun): Promise<CommandSession> {
   const settings = execSettings(context)
   if (!settings.enabled) {
     throw problem('VT_POLICY_DENIED', { reason: 'Commands are switched off by `exec.enabled`.', way: 'Use the other tools.' })
@@ -71,13 +72,16 @@ export async function startCommand(context: Context, call: Pick<Call, 'mode' | '
   }
 }
 
-interface Executor extends Pick<SessionFacts, 'sandbox' | 'network' | 'endInside' | 'tidy'> {
+interface Executor extends Pick<SessionFacts, 'sandbox' | 'network' | 'endInside' | 'tidy' | 'checkpoint'> {
   launch: Launch
 }
 
 /** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
-async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 'caller'>, wanted: WantedRun, folder: Handle, launch: Launch): Promise<Executor> {
-  const { mode: usual, ...settings } = sandboxSettings(context)
+async function executor(context: Context, call: Call, wanted: WantedRun, folder: Handle, launch: Launch): Promise<Executor> {
+  const { mode, caller } = call
+  const { mode: usual, ...usually } = sandboxSettings(context)
+  const strict = wantsStrict(call, usual)
+  const settings = strict ? strictly(usually) : usually
   const outside = { launch, sandbox: 'none', network: true } as const
   if (wanted.escalated && caller.sandbox === 'strict') throw slotRefusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
   const use = confinement(usual, caller.sandbox, wanted.escalated ?? false)
@@ -90,7 +94,7 @@ async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 
   const { root } = context.workspace
   const own = await ownPlaces(context)
   const shown = [...(wanted.files === undefined ? [] : [wanted.files]), ...own.map((path) => join(root, path))]
-  const where = await steered({ workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings })
+  const where = await steered({ workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings, ...(strict && { strict }) })
   const unheld = obstacle(where)
   if (unheld !== undefined) {
     const path = relative(root, unheld.path) || '.'
@@ -98,8 +102,11 @@ async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 
       hint: 'Nothing was run. Put what it leads to in its place, or ask the user with {field:sandbox_permissions}: require_escalated and a justification.',
     })
   }
+  const before = strict ? await checkpointBefore(context, call.id) : undefined
   const inside = confinedCommand(found.tools, launch, where)
-  return { launch: inside, sandbox: 'bwrap', network: settings.network, endInside: inside.end, ...(where.steering && { tidy: asideOf(context, where.steering) }) }
+  const aside = where.steering && asideOf(context, where.steering)
+  const tidy = async (exit?: Exit): Promise<Notice[]> => [...((await aside?.(exit)) ?? []), ...((exit && (await before?.after().catch(() => []))) ?? [])]
+  return { launch: inside, sandbox: 'bwrap', network: settings.network, endInside: inside.end, tidy, ...(before && { checkpoint: before.checkpoint }) }
 }
 
 async function connect(launch: Launch, { tty, stdin, channel = false }: WantedRun, sink: OutputSink): Promise<Transport> {

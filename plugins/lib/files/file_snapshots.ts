@@ -1,16 +1,39 @@
+import { randomUUID } from 'node:crypto'
+import type { Result } from '../../../core/base/index.js'
 import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
-import { contentHash } from '../../lib/base/index.js'
-import { historyOf, recorded, sameVersion, type Step } from '../../lib/files/index.js'
-import type { FileChange } from '../base/index.js'
+import { contentHash } from '../base/index.js'
+import { historyOf, recorded, type Step } from './history.js'
+import { sameVersion } from './reads.js'
 
 const largest = 64 * 1024 * 1024
 
+/** What became of a file that was watched. */
+export interface WatchedChange {
+  path: string
+  kind: 'add' | 'delete' | 'update'
+}
+
+interface Watch {
+  /** How many paths are watched. */
+  watched: number
+  /** After the command: the changes, which it may be told of files that were not there before. */
+  compare(id: string, made?: readonly string[]): Promise<WatchedChange[]>
+}
 interface Copy {
   stat: EntryStat
   sha256: string
-  /** Where the bytes are kept. */
+  /** Where the bytes are kept: in this file, from here on. */
   file: string
+  at: number
 }
+/** Bytes of many files that are written as one: each file that is on disk for certain costs milliseconds. */
+interface Pack {
+  file: string
+  parts: Buffer[]
+  bytes: number
+  paths: string[]
+}
+const fullPack = 32 * 1024 * 1024
 /** What was at each path before a command; `undefined` is nothing. */
 type Known = ReadonlyMap<string, Copy | undefined>
 
@@ -27,21 +50,36 @@ export class FileSnapshots {
   constructor(
     private readonly workspace: Workspace,
     private readonly session: string,
+    /** Who looks, where several do in one session. */
+    who = '',
   ) {
-    this.folder = `${historyOf(session)}/copies`
+    this.folder = `${historyOf(session)}/copies${who && `/${who}`}`
   }
 
-  /** Copies those of `paths` that are files; returns a function that, after the command, compares and returns the changes. */
-  async before(paths: readonly string[]): Promise<(id: string) => Promise<FileChange[]>> {
+  /** Copies those of `paths` that are files. */
+  async before(paths: readonly string[]): Promise<Watch> {
     const known = new Map<string, Copy | undefined>()
     // What cannot be copied is not watched: it would look as if the command had made it.
-    for (const path of paths.filter(isWatched)) await this.copy(path).then((copy) => known.set(path, copy), () => {})
+    let pack = this.newPack()
+    for (const path of paths.filter(isWatched)) {
+      await this.copy(path, pack).then((copy) => known.set(path, copy), () => {})
+      if (pack.bytes < fullPack) continue
+      await this.put(pack, known)
+      pack = this.newPack()
+    }
+    await this.put(pack, known)
     await this.note(known).catch(() => {})
-    return (id) => this.compare(known, id)
+    return {
+      watched: known.size,
+      compare: (id, made = []) => {
+        for (const path of made.filter(isWatched)) known.set(path, undefined)
+        return this.compare(known, id)
+      },
+    }
   }
 
   /** What the last command of a killed process changed, as far as files were copied before it. */
-  async afterwards(id: string): Promise<FileChange[]> {
+  async afterwards(id: string): Promise<WatchedChange[]> {
     const text = await this.workspace.text(this.list).catch(() => undefined)
     const list = text === undefined ? undefined : (this.workspace.seal.read('copies', this.folder, text) as { known: unknown } | undefined)
     return list === undefined ? [] : this.compare(knownIn(JSON.stringify(list.known)), id)
@@ -66,25 +104,45 @@ export class FileSnapshots {
   }
 
   /** A copy of the file at a path, `undefined` where nothing is. Throws for what is no file or too large. */
-  private async copy(path: string): Promise<Copy | undefined> {
+  private async copy(path: string, pack: Pack): Promise<Copy | undefined> {
     const stat = await this.workspace.stat(path)
     if (!stat) return undefined
     if (stat.kind !== 'file' || stat.bytes > largest) throw new Error(`${path} cannot be copied`)
     const known = this.copies.get(path)
     if (known && sameVersion(known.stat, stat)) return { ...known, stat }
     const bytes = await this.workspace.read(path)
-    const hash = contentHash(bytes)
-    const file = `${this.folder}/${hash}`
-    if (!(await this.workspace.stat(file))) await this.workspace.write(file, bytes, 'anything', { mode: 0o600 })
-    const copy = { stat, sha256: hash, file }
+    const copy = { stat, sha256: contentHash(bytes), file: pack.file, at: pack.bytes }
+    pack.parts.push(bytes)
+    pack.bytes += bytes.length
+    pack.paths.push(path)
     this.copies.set(path, copy)
     return copy
   }
 
-  private async compare(known: Known, id: string): Promise<FileChange[]> {
+  private newPack(): Pack {
+    return { file: `${this.folder}/${randomUUID()}`, parts: [], bytes: 0, paths: [] }
+  }
+
+  /** What cannot be written is not watched. */
+  private async put({ file, parts, paths }: Pack, known: Map<string, Copy | undefined>): Promise<void> {
+    if (paths.length === 0) return
+    await this.workspace.write(file, Buffer.concat(parts), 'nothing', { mode: 0o600 }).catch(() => {
+      for (const path of paths) [known, this.copies].forEach((map) => map.delete(path))
+    })
+  }
+
+  /** The bytes of a copy as a file of their own. */
+  private async apart({ file, at, stat, sha256 }: Copy): Promise<string> {
+    const own = `${this.folder}/${sha256}`
+    const bytes = await this.workspace.read(file, { offset: at, length: stat.bytes })
+    await this.workspace.write(own, bytes, 'anything', { mode: 0o600 })
+    return own
+  }
+
+  private async compare(known: Known, id: string): Promise<WatchedChange[]> {
     const steps: Step[] = []
     const kept: string[] = []
-    const changes: FileChange[] = []
+    const changes: WatchedChange[] = []
     for (const [path, copy] of known) {
       // A link or a folder in the place of a file: that file is gone.
       const stat = await this.workspace.stat(path).then((found) => (found?.kind === 'file' ? found : undefined), () => undefined)
@@ -97,7 +155,7 @@ export class FileSnapshots {
         if (after === undefined || (after === copy?.sha256 && stat.mode === copy.stat.mode)) continue
         steps.push({ op: 'write', path, ...(before && { before }), after, made: [] })
       }
-      kept.push(copy?.file ?? '')
+      kept.push(copy ? await this.apart(copy) : '')
       changes.push({ path, kind: !stat ? 'delete' : copy ? 'update' : 'add' })
     }
     if (steps.length > 0) await recorded({ slot: 'unified_exec/run', id }, { workspace: this.workspace, session: { id: this.session } }, steps, async () => {}, kept)
@@ -113,6 +171,13 @@ function knownIn(text: string): Known {
   } catch {
     return new Map()
   }
+}
+
+/** What a call changed: by its own word where it kept a checkpoint itself, else by comparing. */
+export async function changesSince(watch: Watch, id: string, result: Result): Promise<WatchedChange[]> {
+  const own = result.ok ? (result.output['checkpoint'] as { changed: WatchedChange[] } | undefined) : undefined
+  // A change whose checkpoint fails is a change all the same; the call does not fail for it.
+  return own?.changed ?? watch.compare(id).catch(() => [])
 }
 
 const isWatched = (path: string): boolean => !/^(\/|\.\.?$|\.\.\/|\.vtcode(\/|$))/.test(path) && !path.split('/').includes('.git')
