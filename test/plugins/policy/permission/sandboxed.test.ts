@@ -15,8 +15,8 @@ const none = lacks('bwrap')
 const skipped = none ? ' (SKIPPED: needs bwrap)' : ''
 const make = { action: 'run', command: 'make' }
 const files = { Makefile: 'all:\n\techo changed > a.txt\n\techo new > b.txt\n', 'a.txt': 'first\n' }
-const boot = (policy: Config['policy'], how: Boot = {}) => bootKernel({ files, ...how, config: { policy, ...how.config } })
-const allow: Config['policy'] = { sandboxed_commands: 'allow' }
+const boot = (policy: NonNullable<Config['policy']>, how: Boot = {}) => bootKernel({ files, ...how, config: { policy, ...how.config } })
+const allow: NonNullable<Config['policy']> = { sandboxed_commands: 'allow' }
 const settings = 'policy: { sandboxed_commands: allow }\n'
 const needs = { code: 'VT_POLICY_NEEDS_APPROVAL' }
 
@@ -38,7 +38,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     const socket = join(beside.root, 'server.sock')
     const server = createServer((connection) => connection.end('secret\n')).listen(socket)
     try {
-      const sandbox: Config['sandbox'] = { network: true, writable: [beside.root], readable: [beside.root] }
+      const sandbox: NonNullable<Config['sandbox']> = { network: true, writable: [beside.root], readable: [beside.root] }
       await using booted = await boot(allow, { mode: 'auto', config: { sandbox } })
       const script = `import fs from 'node:fs'\nimport net from 'node:net'\nconst tried = (what) => { try { return what() } catch (error) { return error.code } }\n` +
         `console.log(tried(() => fs.writeFileSync('${beside.root}/x', '')), Object.keys((await import('node:os')).networkInterfaces()).filter((name) => name !== 'lo').length)\n` +
@@ -80,7 +80,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     const started = await output(booted, { action: 'run', command: 'sh late.sh', background: true })
     expect(started).toMatchObject({ running: true, checkpoint: { changed: [] } })
     let ended: any
-    await eventually(async () => (ended = await call(booted, { action: 'poll', session_id: started.session_id, yield_time_ms: 1000 })).output.running === false, 10_000)
+    await eventually(async () => (ended = (await call(booted, { action: 'poll', session_id: started.session_id, yield_time_ms: 1000 })) as any).output.running === false, 10_000)
     expect(ended).toMatchObject({ output: { checkpoint: { changed: [{ path: 'a.txt', kind: 'update' }] } }, notices: [{ code: 'VT_EXEC_SANDBOXED' }] })
   })
 
