@@ -136,7 +136,7 @@ describe('names of tools', () => {
       'agent/base/types.ts': ['web_search'],
       'model/outgoing.ts': ['apply_patch'],
       // The slot that a change nobody reported is put down to.
-      'files/file_snapshots.ts': ['unified_exec/run'],
+      'snapshots/file_snapshots.ts': ['unified_exec/run'],
       'hooks/words.ts': [
         ...['apply_patch', 'defuddle_fetch', 'load_skill', 'web_search', 'unified_exec/run', 'unified_search/grep', 'unified_search/list', 'unified_search/skill', 'unified_search/web'],
         ...['copy', 'delete', 'edit', 'move', 'patch', 'read', 'write'].map((action) => `unified_file/${action}`),
@@ -212,7 +212,7 @@ describe('error codes', () => {
   const inCode = (file: string): string[] => [...text(file).matchAll(/'(VT_[A-Z_]*[A-Z])'/g)].map((match) => match[1]!)
   const known = new Set(knownCodes())
   // Remarks beside a result; they have no hint and stand in no table of errors.
-  const notices = /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS|PUT_ASIDE|NEW_REPOSITORY|REPOSITORY_KEPT)|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN|ONE_CALL))$/
+  const notices = /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS|PUT_ASIDE|NEW_REPOSITORY|REPOSITORY_KEPT|SANDBOXED)|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN|ONE_CALL))$/
 
   it('used in the sources are in the table of the kernel or in a manifest', () => {
     expect(sources.flatMap((file) => inCode(file).filter((code) => !known.has(code) && !notices.test(code)).map((code) => `${file}: ${code}`))).toEqual([])

@@ -2,7 +2,7 @@ import { redact, version, type Mode, type Result, type RightsLeft, type ToolInfo
 import { modes } from '../../core/config/index.js'
 import type { CallOptions, Kernel } from '../../core/kernel/index.js'
 import type { Workspace } from '../../core/workspace/index.js'
-import { FileSnapshots } from '../lib/files/index.js'
+import { FileSnapshots } from '../lib/snapshots/index.js'
 import {
   AgentError, agentSettings, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
   type OutcomeCode, type RunLimits, type RunOutcome, type Store, type Subtype, type TaskMemory, type ThreadItem, type Told,

@@ -1,6 +1,6 @@
 import { sha256, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { changesSince } from '../../lib/files/index.js'
+import { changesSince } from '../../lib/snapshots/index.js'
 import { isQuiet, meaningOf, textOfResult, type CallPart, type FileHash, type ProofRun, type ThreadItem, type VerificationResult } from '../base/index.js'
 import { HumanInput, outcomeOf, reportCall, timeless } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'

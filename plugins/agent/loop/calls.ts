@@ -1,6 +1,6 @@
 import { fail, shortLine, type Result } from '../../../core/base/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
-import { changesSince } from '../../lib/files/index.js'
+import { changesSince } from '../../lib/snapshots/index.js'
 import {
   callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, subjectOf, type CallPart, type CallTraits, type FactOf, type Meaning, type ModelText, type Msg, type ResultPart, type ThreadItem,
 } from '../base/index.js'

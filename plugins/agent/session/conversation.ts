@@ -1,7 +1,7 @@
 import type { Mode, Result, RightsLeft, ToolInfo } from '../../../core/base/index.js'
 import type { Approval, Approved, CallOptions, Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import type { FileSnapshots } from '../../lib/files/index.js'
+import type { FileSnapshots } from '../../lib/snapshots/index.js'
 import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, ResetTrigger, Store, TaskMemory, ThreadItem, TokenBreakdown, Told } from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ModelAnswer, ModelConnection, ModelRequest } from '../model/index.js'

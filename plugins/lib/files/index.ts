@@ -1,7 +1,6 @@
 export { Changes, countLines, lineAt } from './changes.js'
 export { diffOf, diffTexts, linesChanged, mostCompared } from './diff.js'
 export { entryAt, freeName, entryPlace, requiredEntry } from './entry.js'
-export { changesSince, FileSnapshots, type WatchedChange } from './file_snapshots.js'
 export { dropForeign, historyFolder, historyOf, missingParents, mostKept, recorded, type Step } from './history.js'
 export { missingPath } from './missing.js'
 export { nearTo } from './near.js'

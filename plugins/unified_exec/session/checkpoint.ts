@@ -1,6 +1,6 @@
-import type { Context, Notice } from '../../../core/index.js'
+import type { Context, Notice, VtError } from '../../../core/index.js'
 import { notice, pluralized, slotRefusal, some } from '../../lib/base/index.js'
-import { FileSnapshots, type WatchedChange } from '../../lib/files/index.js'
+import { FileSnapshots, type WatchedChange } from '../../lib/snapshots/index.js'
 import { filesBelow, look } from '../../lib/search/index.js'
 
 /** What was copied before a command, and, once it has ended, what it changed of that. */
@@ -24,7 +24,7 @@ export async function checkpointBefore(context: Context, id: string): Promise<{ 
   const there = await filesOf(context)
   const newest = await newestOf(context, there.files)
   const { watched, compare } = await snapshots.before(newest)
-  if (newest.length > 0 && watched === 0) throw slotRefusal('VT_EXEC_SANDBOX', 'No checkpoint can be kept here, so no command runs without the user being asked.', { hint: 'Nothing was run. Give {field:sandbox_permissions}: use_default: then the user is asked.' })
+  if (newest.length > 0 && watched === 0) throw withoutCopies()
   const checkpoint: CommandCheckpoint = { files: watched, complete: there.complete && watched === there.files.length, changed: [] }
   const known = new Set(there.files)
   return {
@@ -61,3 +61,8 @@ function told({ files, complete, changed }: CommandCheckpoint): Notice {
   const what = changed.length === 0 ? 'it changed none that is not ignored' : `it changed ${some(changed.map(({ path }) => path))}, which \`vtcode undo\` takes back`
   return notice('VT_EXEC_SANDBOXED', `Nobody was asked: it ran in the sandbox, without network, with the workspace alone to write (policy.sandboxed_commands); ${kept}; ${what}.`)
 }
+
+const withoutCopies = (): VtError =>
+  slotRefusal('VT_EXEC_SANDBOX', 'No checkpoint can be kept here, so no command runs without the user being asked.', {
+    hint: 'Nothing was run. Give {field:sandbox_permissions}: use_default: then the user is asked.',
+  })

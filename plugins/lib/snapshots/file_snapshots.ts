@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Result } from '../../../core/base/index.js'
 import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
-import { historyOf, recorded, type Step } from './history.js'
-import { sameVersion } from './reads.js'
+import { historyOf, recorded, sameVersion, type Step } from '../files/index.js'
 
 const largest = 64 * 1024 * 1024
 

@@ -1,0 +1,1 @@
+export { changesSince, FileSnapshots, type WatchedChange } from './file_snapshots.js'
