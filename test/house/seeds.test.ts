@@ -3,10 +3,8 @@ import ts from 'typescript'
 import { parse as parseYaml } from 'yaml'
 import { filesOf, parse, textOf } from './sources.js'
 
-/** The documents whose table is written. */
-const written = ['card', '000', '001', '002', '004']
-/** Every sentence of them, as `seed:line sentence`. */
-const said = Object.entries(parseYaml(textOf('test/conformance/seeds/sentences.yaml')) as Record<string, Record<string, string[]>>).filter(([seed]) => written.includes(seed)).flatMap(([seed, lines]) => Object.entries(lines).flatMap(([line, sentences]) => sentences.map((sentence) => `${seed}:${line} ${sentence}`)))
+/** Every sentence of the documents that this program was built from, as `seed:line sentence`. */
+const said = Object.entries(parseYaml(textOf('test/conformance/seeds/sentences.yaml')) as Record<string, Record<string, string[]>>).flatMap(([seed, lines]) => Object.entries(lines).flatMap(([line, sentences]) => sentences.map((sentence) => `${seed}:${line} ${sentence}`)))
 
 /** The rows of the tables: which sentence, and the departure that is named. */
 const rows = filesOf('test/conformance/seeds', '.ts').flatMap((file) => {
@@ -23,19 +21,93 @@ const rows = filesOf('test/conformance/seeds', '.ts').flatMap((file) => {
   return found
 })
 
-/** What is not asked yet, by the reason; `most` never grows. */
-const open: { reason: string; most: number; rows: string[] }[] = []
+/** What is not there yet, by the piece of work that brings it. Who builds one writes its row and takes it out here; `most` never grows. */
+const open: { reason: string; most: number; rows: string[] }[] = [
+  {
+    reason: '28, the screen',
+    most: 11,
+    rows: [
+      '003:19 slash commands',
+      '003:19 slash commands from skills',
+      '003:57 terminal UI with its own boundary',
+      '003:58 public TUI API package',
+      '003:59 runtime type surface ui::tui',
+      '003:61 SessionOptions, SessionSurface, KeyboardProtocolSettings',
+      '003:63 HostAdapter',
+      '003:65 TUI source tree',
+      '003:70 runner modules drive/events/signal/surface/terminal_io/terminal_modes',
+      '003:75 inline vs alternate screen',
+      '003:102 debounce for searches',
+    ],
+  },
+  {
+    reason: '30, an agent that finishes',
+    most: 8,
+    rows: [
+      '003:20 plan sidecars',
+      '003:21 envelope: verification TODOs',
+      '003:32 orchestration_mode plan_build_evaluate',
+      '003:34 planner writes current_spec.md, current_contract.md, current_task.md',
+      '003:36 generator constrained by artifacts',
+      '003:36 evaluator writes current_evaluation.md',
+      '003:37 bounded revision rounds',
+      '003:37 artifacts survive handoff, resume, compaction',
+    ],
+  },
+  {
+    reason: '31, delegation and schedules',
+    most: 11,
+    rows: [
+      '003:21 envelope: delegated findings',
+      '003:24 session-scoped /loop',
+      '003:25 durable vtcode schedule',
+      '003:25 definitions under config/data dirs',
+      '003:25 local daemon launching vtcode exec',
+      '003:38 multi-agent orchestration as follow-on',
+      '003:39 delegation as explicit threads',
+      '003:41 children for bounded side work',
+      '003:42 guidance when not to delegate',
+      '003:43 child output advisory',
+      '003:44 merge-back into the envelope',
+    ],
+  },
+  {
+    reason: '32, records of what happened',
+    most: 4,
+    rows: [
+      '003:26 Open Responses emission',
+      '003:26 ATIF trajectory export',
+      '003:26 for audit and downstream tooling',
+      '003:161 ATIF per-step metrics for SFT/RL',
+    ],
+  },
+  {
+    reason: 'later: learning',
+    most: 8,
+    rows: [
+      '003:152 RL module: bandit and actor-critic',
+      '003:153 [optimization] config with reward shaping',
+      '003:154 RewardSignal, RewardLedger',
+      '003:155 RlEngine select / apply_reward',
+      '003:156 prefer low-latency high-success actions',
+      '003:157 staged training (agentless priors)',
+      '003:159 BugFixer and TestWriter prompt templates',
+      '003:163 research note, full pipeline',
+    ],
+  },
+]
 
 describe('the sentences of the seeds', () => {
-  it('are each asked by one row or open with a reason, never both', () => {
-    expect(said).toHaveLength(454)
+  it('are 610, each asked by one row or open with a reason, never both', () => {
+    expect(said).toHaveLength(610)
     const asked = [...rows.map(({ row }) => row), ...open.flatMap((one) => one.rows)]
     expect(said.filter((row) => !asked.includes(row))).toEqual([])
     expect(asked.filter((row) => !said.includes(row))).toEqual([])
     expect(asked.filter((row, at) => asked.indexOf(row) !== at)).toEqual([])
   })
-  it('that are open become fewer', () => {
-    expect(open.filter(({ most, rows }) => rows.length > most).map(({ reason }) => reason)).toEqual([])
+  it('that are open become fewer: the bound of a list is its length', () => {
+    expect(open.filter(({ most, rows }) => rows.length !== most).map(({ reason }) => reason)).toEqual([])
+    expect(open.reduce((sum, { most }) => sum + most, 0)).toBeLessThanOrEqual(42)
   })
   it('that the program departs from are rows of the page about departures', () => {
     const topics = [...textOf('docs/departures.md').matchAll(/^\| (.+?) \| /gm)].map(([, topic]) => topic)
