@@ -90,6 +90,10 @@ export const rows: Row[] = [
     expect(told(s)).toMatch(/\.vtcode\/spool\//)
     expect(s.peer.bodies[1].messages.map(({ role }: any) => role)).toEqual(['system', 'user', 'assistant', 'tool'])
   }],
+  ['20', 'plan sidecars', async () => {
+    const { at, code } = await exec([step(call('propose_plan', { title: 'Add retry', summary: 'The client tries again.', steps: [{ action: 'Read the client' }, { action: 'Add retry', files: ['client.ts'], verify: 'true' }, { action: 'Document' }], tests: 'node --test', assumptions: ['Only reads are tried again.'] }))], ['--plan', 'retry failed requests'])
+    expect([code, readdirSync(at.root), await at.read('.vtcode/plans/add-retry.md')]).toEqual([0, ['.vtcode'], expect.stringMatching(/^# Add retry\n/)])
+  }],
   ['21', 'SessionMemoryEnvelope persisted', async () => {
     const s = await scene([step(write('b.txt')), done])
     const { session_id } = await s.run('make b')
@@ -110,6 +114,11 @@ export const rows: Row[] = [
   ['21', 'envelope: grounded facts', async () => {
     const { s, outcome } = await outgrown()
     expect(await memory(s, outcome.session_id!)).toMatchObject({ grounded_facts: [{ fact: 'f0 holds word0', source: 'unified_file/read f0.txt' }] })
+  }],
+  ['21', 'envelope: verification TODOs', async () => {
+    const create = call('task_tracker', { action: 'create', title: 'the task', items: [{ description: 'a', verify: 'false' }] })
+    const { at, out } = await exec([step(create), step(call('task_tracker', { action: 'update', index: 1, status: 'completed' })), ...Array<Answer>(6).fill(done)], ['go'], { policy: { allow: ['Bash(false)'] }, sandbox: { mode: 'off' } })
+    expect(JSON.parse((await at.read(`.vtcode/sessions/${eventsOf(out)[0].session_id}/memory.json`))!)).toMatchObject({ verification_todo: ['false'] })
   }],
   ['21', 'used for resume', async () => {
     const { s, outcome } = await outgrown()
