@@ -145,7 +145,7 @@ function startAcross(text: string, cut: number): number {
   return cut
 }
 
-/** What is looked at again whenever something comes; more only when it has grown by an eighth, so that the whole takes linear time. */
+/** What is looked at again whenever something comes; more only when it has grown by a half, so that the whole takes linear time. */
 const alwaysLooked = 4096
 
 /**
@@ -166,7 +166,7 @@ export class GrowingText {
 
   /** What can be told by now and was not taken yet; with `whole` all of it. */
   take(whole = false): string {
-    if (!whole && (this.fresh === '' || (this.looked.length > alwaysLooked && this.fresh.length * 8 < this.looked.length))) return ''
+    if (!whole && (this.fresh === '' || (this.looked.length > alwaysLooked && this.fresh.length * 2 < this.looked.length))) return ''
     const text = this.looked + this.fresh
     let cut = whole ? text.length : settled(text, this.after, this.json)
     if (!whole && cut === text.length && /[\ud800-\udbff]/.test(text.at(-1) ?? '')) cut -= 1

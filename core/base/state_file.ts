@@ -1,6 +1,6 @@
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { errno } from './errno.js'
 
 export interface StateOptions {
@@ -17,6 +17,24 @@ const fresh = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
 let count = 0
 /** The draft lies beside the file, so that the rename is one step. No two writers share a draft; a draft that a killed process of this id left is removed. */
 const draftOf = (file: string, several: boolean): string => `${file}.${process.pid}${several ? `.${(count += 1)}` : ''}`
+
+/** Makes a folder and those above it that are missing. Node's own way with `recursive` never ends below a folder that refuses new ones as missing, such as /proc. */
+export function makeFolder(folder: string, mode?: number): void {
+  const missing: string[] = []
+  for (let at = resolve(folder); !madeOne(at, mode); at = dirname(at)) missing.push(at)
+  for (const at of missing.reverse()) if (!madeOne(at, mode)) throw Object.assign(new Error(`ENOENT: no folder can be made at '${at}'`), { code: 'ENOENT', path: at })
+}
+
+/** Is the folder there now? No: one above it is missing. */
+function madeOne(folder: string, mode?: number): boolean {
+  try {
+    mkdirSync(folder, { mode })
+  } catch (error) {
+    if (errno(error) === 'ENOENT' && dirname(folder) !== folder) return false
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error
+  }
+  return true
+}
 
 /** Replaces a state file in one step and makes its folder: after a crash the file is the old one or the new one, never a part of it. */
 export function writeStateSync(file: string, data: string | Uint8Array, { mode = 0o600, durable = true }: StateOptions = {}): void {
@@ -49,7 +67,7 @@ export function writeStateSync(file: string, data: string | Uint8Array, { mode =
       return openSync(path, fresh, mode)
     } catch (error) {
       if (errno(error) !== 'ENOENT') throw error
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      makeFolder(dirname(path), 0o700)
       return openSync(path, fresh, mode)
     }
   }
@@ -61,7 +79,7 @@ export async function writeState(file: string, data: string | Uint8Array, { mode
   await rm(draft, { force: true })
   const handle = await open(draft, fresh, mode).catch(async (error: unknown) => {
     if (errno(error) !== 'ENOENT') throw error
-    await mkdir(dirname(draft), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(draft), 0o700)
     return open(draft, fresh, mode)
   })
   try {

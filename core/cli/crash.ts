@@ -1,6 +1,6 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { redactText, version } from '../base/index.js'
+import { makeFolder, redactText, version } from '../base/index.js'
 
 const most = 20
 
@@ -10,7 +10,7 @@ export function leaveReport(error: unknown, home: string): string {
   const file = join(folder, `${new Date().toISOString().replace(/:/g, '-')}-${process.pid}.txt`)
   const stack = redactText(error instanceof Error ? (error.stack ?? error.message) : String(error))
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     for (const old of readdirSync(folder).sort().slice(0, 1 - most)) rmSync(join(folder, old), { force: true })
     writeFileSync(file, `vtcode ${version}, Node ${process.version}, ${process.platform} ${process.arch}\n${stack}\n`, { mode: 0o600, flag: 'wx' })
     return file

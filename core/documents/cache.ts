@@ -1,6 +1,6 @@
-import { closeSync, constants, fstatSync, existsSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, existsSync, lstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { inside, programFile, sha256, version, writeStateSync, type Manifest } from '../base/index.js'
+import { inside, makeFolder, programFile, sha256, version, writeStateSync, type Manifest } from '../base/index.js'
 
 /**
  * Files that were read and checked without a fault before, by the digest of their bytes: an unchanged file is not checked again. JSON and
@@ -110,7 +110,7 @@ function write(path: string, lines: ReadonlyMap<string, string>): void {
   }
   const body = kept.join('')
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path), 0o700)
     if (!isOwn(lstatSync(dirname(path)))) return
     writeStateSync(path, `${stamp()} ${sha256(body)}\n${body}`, { durable: false })
   } catch {

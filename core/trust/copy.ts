@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { inside, problem, sha256 } from '../base/index.js'
+import { inside, makeFolder, problem, sha256 } from '../base/index.js'
 import type { AgreedFiles } from './digest.js'
 import { readTree } from './tree.js'
 
@@ -37,7 +37,7 @@ let temporary: string | undefined
 function shelfIn(home: string): string {
   const shelf = join(home, 'agreed')
   try {
-    mkdirSync(shelf, { recursive: true, mode: 0o700 })
+    makeFolder(shelf, 0o700)
     const { uid, mode } = lstatSync(shelf)
     if ((process.getuid === undefined || uid === process.getuid()) && (mode & 0o022) === 0 && lstatSync(shelf).isDirectory()) return realpathSync(shelf)
   } catch {

@@ -1,6 +1,6 @@
-import { closeSync, constants, fstatSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { inside, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
+import { inside, makeFolder, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import { digestOf, itemFor, standingOf, type TrustItem } from './digest.js'
 import { identityOf, treesOnce } from './tree.js'
@@ -132,7 +132,7 @@ function readStore(options: TrustOptions): Store {
 /** Writes what an edit makes of the grants of a workspace, and answers with it; the audit log comes first. Throws VT_TRUST_STORE. */
 function changeStore(options: TrustOptions, here: string, edit: (grants: Grants) => void): Grants {
   const { home, workspace, audit } = options
-  mkdirSync(home, { recursive: true, mode: 0o700 })
+  makeFolder(home, 0o700)
   if (inside(realpathSync(workspace), realpathSync(home))) throw unusable(options, 'it lies below the workspace')
   const store = readStore(options)
   const before = Object.hasOwn(store.workspaces, here) ? store.workspaces[here]! : {}
@@ -164,7 +164,7 @@ function changesOf(before: Grants, after: Grants, workspace: string): string {
 /** Adds lines to a file of the user's own, on disk when it returns; a link in its place is not followed. */
 function appendAll(file: string, lines: string): void {
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file), 0o700)
   const fd = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
   try {
     if (!fstatSync(fd).isFile()) throw new Error('it is not a regular file')

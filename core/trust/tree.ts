@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { byBytes, inside, problem, sha256 } from '../base/index.js'
+import { byBytes, inside, makeFolder, problem, sha256 } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 
 const MAX_ENTRIES = 20_000
@@ -101,7 +101,7 @@ function leadsOut(root: string, link: string): boolean {
 
 /** A copy that nobody writes by mistake. */
 function copied(file: string, content: Buffer, mode: number | undefined): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file), 0o700)
   if (mode === undefined) symlinkSync(content.toString(), file)
   else writeFileSync(file, content, { flag: 'wx', mode: (mode & 0o100) === 0 ? 0o400 : 0o500 })
 }

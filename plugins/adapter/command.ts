@@ -1,7 +1,6 @@
 import { realpathSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
-import { findProgram, isProgram, searchPath } from '../../core/base/index.js'
+import { findProgram, isProgram, makeFolder, searchPath } from '../../core/base/index.js'
 import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type AdapterContext, type Schema } from '../../core/index.js'
 import { runProgram } from '../lib/process/index.js'
 import { Capture } from './command/capture.js'
@@ -22,7 +21,7 @@ const command: Adapter = (contribution, adapterContext) => {
     const args = template.render(values)
     const file = programOf(template.program, contribution, context.workspace.root)
     const env = await toolEnvironment(values, { contribution, adapterContext, input: call.input, signal: context.signal })
-    await mkdir(values.plugin_data, { recursive: true, mode: 0o700 })
+    makeFolder(values.plugin_data, 0o700)
     await using folder = await folderOf(settings, call, context)
     const stdout = new Capture(context, contribution.name, settings.max_output_bytes)
     const stderr = new Capture(context, `${contribution.name}_stderr`, settings.max_output_bytes)

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { makeFolder } from '../../core/base/index.js'
 import { codes, readContract, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
 import { factTable, outcomeTable, turnBounds } from '../agent/cli/index.js'
@@ -37,7 +38,7 @@ async function write(kernel: Kernel, check: boolean, io: Io): Promise<number> {
     if (after === before) continue
     stale.push(name)
     if (check) continue
-    mkdirSync(dirname(join(root, name)), { recursive: true })
+    makeFolder(dirname(join(root, name)))
     writeFileSync(join(root, name), after)
   }
   if (!check) io.stdout.write(stale.length === 0 ? 'All pages were fresh.\n' : `Written: ${stale.join(', ')}.\n`)

@@ -101,6 +101,12 @@ describe('imports', () => {
   })
 })
 
+describe('a folder with those above it', () => {
+  it('is made by makeFolder: what Node does with `recursive` never ends below /proc', () => {
+    expect(sources.filter((file) => /mkdir(?:Sync)?\([^\n{]*\{[^}]*\brecursive\b/.test(textOf(file)))).toEqual([])
+  })
+})
+
 describe('every room', () => {
   const tests = filesOf('test', '.test.ts')
   const rooms = [...new Set(sources.filter((file) => addressOf(file).isDoor).map((file) => file.replace(/\/?index\.ts$/, '')))].filter((room) => !['core', 'plugins/agent'].includes(room))

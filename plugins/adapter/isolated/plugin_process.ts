@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
-import { deadline, environment, pluginVariables, signalGroup, start } from '../../../core/base/index.js'
+import { deadline, environment, makeFolder, pluginVariables, signalGroup, start } from '../../../core/base/index.js'
 import { problem, programFile, VtError, type Call, type Context, type Contribution, type AdapterContext, type Session } from '../../../core/index.js'
 import { settles, tail } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
@@ -146,7 +145,7 @@ export class PluginProcess {
     const { contribution, adapterContext } = this
     const { max_memory_mb: memory = 512, settings = {} } = this.#limits
     const data = adapterContext.dataOf(contribution)
-    mkdirSync(data, { recursive: true, mode: 0o700 })
+    makeFolder(data, 0o700)
     const declared = { ...settings[contribution.plugin]?.env, ...settings[contribution.id]?.env }
     using limit = deadline(10_000)
     const own = await resolveValues(declared, { contribution: { ...contribution, layer: 'user' }, adapterContext, field: 'plugins.settings.env', signal: limit.signal })

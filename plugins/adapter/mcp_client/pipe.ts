@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { signalGroup, start } from '../../../core/base/index.js'
+import { makeFolder, signalGroup, start } from '../../../core/base/index.js'
 import type { Launch } from '../../../core/index.js'
 import { jsonLines, settles, tail } from '../../lib/process/index.js'
 import { MAX_ANSWER, type Intake } from './intake.js'
@@ -48,7 +47,7 @@ export class Pipe implements Transport {
   }
 
   async #begin(): Promise<void> {
-    mkdirSync(this.data, { recursive: true, mode: 0o700 })
+    makeFolder(this.data, 0o700)
     const child = start(this.launch, ['pipe', 'pipe', 'pipe'])
     this.#child = child
     this.#closed = new Promise((resolve) => child.once('close', resolve))

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../../core/base/index.js'
 import { homeOf } from '../../../core/config/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, readOwn } from '../../lib/state/index.js'
@@ -17,7 +18,7 @@ const fileOf = (env: Env): string => join(homeOf({ env }), 'state', 'sessions.in
 export async function noteSession(session_id: string, workspace: string, env: Env): Promise<void> {
   const file = fileOf(env)
   try {
-    await mkdir(join(file, '..'), { recursive: true, mode: 0o700 })
+    makeFolder(join(file, '..'), 0o700)
     await appendFile(file, `${JSON.stringify({ session_id, workspace })}\n`, { mode: 0o600 })
     const lines = (await readFile(file, 'utf8')).split('\n').filter(Boolean)
     if (lines.length > most) await writeFile(file, `${lines.slice(-most / 2).join('\n')}\n`, { mode: 0o600 })

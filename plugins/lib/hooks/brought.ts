@@ -1,5 +1,4 @@
-import { mkdirSync } from 'node:fs'
-import { optionsOf, pluginVariables, type JsonObject } from '../../../core/base/index.js'
+import { makeFolder, optionsOf, pluginVariables, type JsonObject } from '../../../core/base/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../values/index.js'
 import type { HookEnvironment, HookEntry, HookGroup } from './entries.js'
 
@@ -22,7 +21,7 @@ export async function ready({ command = '', args, url = '', headers = {} }: Hook
   const words = await resolveWords(args ?? [], asking('args'))
   // In the settings `${NAME}` is a variable; a package has said what its texts mean.
   const expanded = by ? words : words.map((word) => expandVariables(word, asking('args')))
-  if (by) mkdirSync(by.data, { recursive: true, mode: 0o700 })
+  if (by) makeFolder(by.data, 0o700)
   return {
     command: (await resolveValue(command, asking('command'))) ?? '',
     ...(args && { args: expanded }),

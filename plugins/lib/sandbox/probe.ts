@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { findProgram, makeFolder, searchPath } from '../../../core/base/index.js'
 import { tempFolder } from '../base/index.js'
 import { runProgram, tail, type SandboxSettings } from '../process/index.js'
 import { acts, attempted, homeActs, loginActs, loginFiles, type Act } from './attempts.js'
@@ -108,7 +108,7 @@ function madeHome(home: string): Omit<Confinement, 'cwd' | 'shown'> {
 
 function put(folder: string, files: Record<string, string>): void {
   for (const [name, text] of Object.entries(files)) {
-    mkdirSync(join(folder, name, '..'), { recursive: true })
+    makeFolder(join(folder, name, '..'))
     writeFileSync(join(folder, name), text)
   }
 }

@@ -1,7 +1,7 @@
-import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import { inside } from '../../../core/base/index.js'
+import { inside, makeFolder } from '../../../core/base/index.js'
 import { ownFolders } from '../../../core/workspace/index.js'
 import type { SandboxSettings } from '../process/index.js'
 import { liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'
@@ -44,7 +44,7 @@ export async function steered(where: Confinement): Promise<Confinement> {
   if (!where.writable) return where
   for (const name of ['', 'sessions', 'spool']) {
     const own = join(where.workspace, '.vtcode', name)
-    if (!lstatSync(own, { throwIfNoEntry: false })) mkdirSync(own, { recursive: true, mode: 0o700 })
+    if (!lstatSync(own, { throwIfNoEntry: false })) makeFolder(own, 0o700)
   }
   const [steering, gitConfig] = await Promise.all([steeringPaths(where.workspace, where.cwd), gitConfigFor(where.cwd, where.workspace)])
   return { ...where, steering, repositories: await linkedRepositories(steering.gitFolders, where.workspace), gitConfig }

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../../../core/base/index.js'
 
 /** Processes and threads of all commands together. */
 export const mostTasks = 2048
@@ -21,7 +22,7 @@ function make(): { procs?: string } {
   try {
     sweep(parent)
     const own = join(parent, `vtcode-${process.pid}`)
-    mkdirSync(own, { recursive: true })
+    makeFolder(own)
     process.on('exit', () => remove(own))
     writeFileSync(join(own, 'pids.max'), String(mostTasks))
     return { procs: join(own, 'cgroup.procs') }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { deadline, VtError, writeState } from '../../../core/base/index.js'
+import { deadline, makeFolder, VtError, writeState } from '../../../core/base/index.js'
 import { homeOf } from '../../../core/config/index.js'
 import { lock } from '../../../core/workspace/index.js'
 import { tarEntries, type TarEntry } from '../files/index.js'
@@ -57,7 +57,7 @@ export async function install(signal: AbortSignal, { again, web }: { again: bool
   if (!wanted || !isGlibc()) throw new InstallProblem(`the registry has no ast-grep for ${process.platform} ${process.arch}`)
   const folder = managedFolder()
   const target = join(folder, astGrepProgram)
-  await attempt(mkdir(folder, { recursive: true, mode: 0o755 }))
+  await attempt((async () => makeFolder(folder, 0o755))())
   await using _ = await attempt(lock([`ast-grep of ${realpathSync(folder)}`], folder, signal, (seconds + 20) * 1000))
   // Another process may have been quicker.
   if (!again && existsSync(target)) return target

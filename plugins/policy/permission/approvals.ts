@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sha256, shortLine, writeState } from '../../../core/base/index.js'
+import { makeFolder, sha256, shortLine, writeState } from '../../../core/base/index.js'
 import type { Context, JsonObject, Lasting } from '../../../core/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 import { startedCommands } from '../../lib/process/index.js'
@@ -119,7 +119,7 @@ async function store(scope: Scope, context: Context): Promise<void> {
 
 async function secretOf(context: Context): Promise<Buffer> {
   const file = keyFile(context)
-  await mkdir(context.host.home, { recursive: true, mode: 0o700 })
+  makeFolder(context.host.home, 0o700)
   // The first to make it wins; everybody then uses what is there.
   await writeFile(file, randomBytes(32), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error

@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { crc32, gunzipSync, inflateRawSync } from 'node:zlib'
+import { makeFolder } from '../../../core/base/index.js'
 import { tarEntries } from '../../lib/files/index.js'
 import { UserError } from './user_error.js'
 
@@ -25,7 +26,7 @@ export async function unpack(archive: Buffer, into: string): Promise<void> {
     if (path === '') continue
     const target = join(into, path)
     try {
-      mkdirSync(folder ? target : dirname(target), { recursive: true })
+      makeFolder(folder ? target : dirname(target))
       if (!folder) writeFileSync(target, bytes(), { flag: 'wx', mode: executable ? 0o755 : 0o644 })
     } catch (error) {
       if (error instanceof UserError) throw error

@@ -1,5 +1,6 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { makeFolder } from '../../../core/base/index.js'
 import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel, type Settings } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { dataKeys } from '../../../core/schema/index.js'
@@ -23,7 +24,7 @@ export async function onBench<T>({ path, inspection, run, io }: Setting, files: 
     for (const [name, text] of Object.entries(files)) {
       const file = resolve(workspace, name)
       if (!file.startsWith(`${workspace}/`)) throw new Error(`'${name}' leads out of the workspace of the example`)
-      mkdirSync(dirname(file), { recursive: true })
+      makeFolder(dirname(file))
       writeFileSync(file, String(text))
     }
     const except = run || surface !== 'validate' ? [] : inspection.contributions.filter(executes).map(({ name }) => `*:${name}`)

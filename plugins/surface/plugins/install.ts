@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { dataFolder, inside } from '../../../core/base/index.js'
+import { dataFolder, inside, makeFolder } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
@@ -143,7 +143,7 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   const folder = pluginsFolder(options)
   const plugins = join(folder, 'plugins')
   if (options.here && lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) throw new UserError(`${folder} is a link`)
-  mkdirSync(plugins, { recursive: true, mode: options.here ? 0o755 : 0o700 })
+  makeFolder(plugins, options.here ? 0o755 : 0o700)
   if (options.here && !inside(options.kernel.workspace, realpathSync(plugins))) throw new UserError(`${plugins} leads out of the workspace`)
   await using _ = await lock([`plugins of ${realpathSync(folder)}`], folder, io.signal, patienceMs)
   for (const name of readdirSync(plugins)) if (name.startsWith('.adding-')) rmSync(join(plugins, name), { recursive: true, force: true })

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { makeFolder } from '../../../core/base/index.js'
 import { programFile, version, type Io } from '../../../core/index.js'
 import { oneLine, say } from '../../lib/terminal/index.js'
 
@@ -29,7 +30,7 @@ export async function createPlugin(name: string, { kind, dir }: { kind: string; 
   const chosen = readdirSync(templates).filter((file) => file.startsWith(`${kind}.`) || file.startsWith('common.'))
   const files = chosen.map((file) => ({ file: filled(file.slice(file.indexOf('.') + 1)), text: filled(readFileSync(join(templates, file), 'utf8')) }))
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
     for (const { file, text } of files) writeFileSync(join(folder, file), text, { flag: 'wx' })
   } catch (error) {
     say(io, 'error', `${folder} cannot be written: ${(error as Error).message}.`)

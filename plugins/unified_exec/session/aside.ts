@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, realpathSync, renameSync } from 'node:fs'
+import { realpathSync, renameSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { inside } from '../../../core/base/index.js'
+import { inside, makeFolder } from '../../../core/base/index.js'
 import type { Context, Notice } from '../../../core/index.js'
 import { notice, some } from '../../lib/base/index.js'
 import { programsOfGitFolder } from '../../lib/rules/index.js'
@@ -44,7 +44,7 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): (ex
         // A link that was put in the place of the folder would have us move what lies elsewhere.
         const parent = realpathSync(dirname(join(root, name)))
         if (parent !== dirname(join(root, name)) || !inside(root, parent)) return `${name} (not moved: a link leads to it)`
-        mkdirSync(dirname(join(place.ref, name)), { recursive: true })
+        makeFolder(dirname(join(place.ref, name)))
         renameSync(join(root, name), join(place.ref, name))
         return `${name} (now ${at}/${name})`
       } catch (error) {

@@ -45,6 +45,8 @@ describe('the program', () => {
     ['only 20 processes can run', 'ulimit -u 20'],
     ['no file can grow', 'ulimit -f 0'],
     ['the home is no folder', 'HOME=/dev/null'],
+    ['the home lies below a folder that never takes one', 'HOME=/proc/self/x/y'],
+    ['its own home does', 'export VTCODE_HOME=/proc/x'],
     ['new files are closed to everybody', 'umask 0777'],
     ['the state of the workspace belongs to somebody else', '', ({ root }) => {
       mkdirSync(join(root, '.vtcode/sessions'), { recursive: true })
