@@ -1,5 +1,5 @@
 import { redactText } from './secrets.js'
-import { inert, inertJson, visibleLine } from './visible.js'
+import { inert, inertJson, toText, visibleLine } from './visible.js'
 import type { Diagnostic, JsonObject, Next, Problem } from './types.js'
 
 type Row = [message: string, hint: string, retryable?: true]
@@ -126,10 +126,10 @@ export type Values = Record<string, string | number | undefined>
 // These are templates of ours and of plugins themselves; every other value may hold text of others, which is never rendered as one.
 const templates = new Set(['example', 'way'])
 const fill = (text: string, values: Values): string => {
-  const shown = (key: string): string => (key === 'path' || key === 'similar' ? visibleLine(String(values[key] ?? '')) : String(values[key] ?? ''))
+  const shown = (key: string): string => (key === 'path' || key === 'similar' ? visibleLine(toText(values[key] ?? '')) : toText(values[key] ?? ''))
   const valueOf = (key: string): string => (templates.has(key) ? shown(key) : inert(shown(key)))
   // Values between quotes are escaped as JSON.
-  return text.replace(/"\{(\w+)\}"/g, (_, key: string) => inertJson(JSON.stringify(String(values[key] ?? '')))).replace(/\{(\w+)\}/g, (_, key: string) => valueOf(key)).trim()
+  return text.replace(/"\{(\w+)\}"/g, (_, key: string) => inertJson(JSON.stringify(toText(values[key] ?? '')))).replace(/\{(\w+)\}/g, (_, key: string) => valueOf(key)).trim()
 }
 
 /** The texts of a code; an unknown code has none. */
@@ -179,4 +179,4 @@ export function fromError(error: unknown, file: string): Diagnostic {
 }
 
 /** The first line of an error's message, without secrets. The text is redacted first: half of a secret would no longer be recognised. */
-export const firstLine = (error: unknown): string => redactText(String(error instanceof Error ? error.message : error)).split('\n')[0]!.slice(0, 200)
+export const firstLine = (error: unknown): string => redactText(toText(error instanceof Error ? error.message : error)).split('\n')[0]!.slice(0, 200)

@@ -16,7 +16,7 @@ export { GrowingText, keepSecret, looksSecret, redact, redactText, sameSize, set
 export { homeOf, sealOf, type Seal } from './seal.js'
 export { makeFolder, writeState, writeStateSync } from './state_file.js'
 export { likest, nearest } from './suggest.js'
-export { block, inert, inertJson, shortLine, visible, visibleJson, visibleLine, visibleText, withoutInvisible } from './visible.js'
+export { block, inert, inertJson, shortLine, toText, visible, visibleJson, visibleLine, visibleText, withoutInvisible } from './visible.js'
 export type { Contribution, ContributionInfo, Inference, Kind, Layer, Manifest, PluginFolder, PromptArgument, Stage, State } from './manifest_types.js'
 export type {
   Call, CallTool, ContentBlock, Diagnostic, Effect, Failure, Json, JsonObject, Launch, ManifestEntry, Mode, Next, Notice, Place, Problem, Resolution, Result, RightsLeft,

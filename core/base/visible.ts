@@ -68,3 +68,12 @@ function isDrawn(point: number, text: string, from: number, to: number): boolean
   if (point === 0xfe0e || point === 0xfe0f) return /[\p{Extended_Pictographic}\d#*]$/u.test(before())
   return point >= 0xe0100 && point <= 0xe01ef && /\p{Script=Han}$/u.test(before())
 }
+
+/** A value of strangers as text. JSON may hold what JavaScript makes no text of: `{"toString": 1}`, lists within lists without end. */
+export function toText(value: unknown): string {
+  try {
+    return String(value)
+  } catch {
+    return '[object Object]'
+  }
+}

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder, redactText, version } from '../base/index.js'
+import { makeFolder, redactText, toText, version } from '../base/index.js'
 
 const most = 20
 
@@ -8,7 +8,7 @@ const most = 20
 export function leaveReport(error: unknown, home: string): string {
   const folder = join(home, 'reports')
   const file = join(folder, `${new Date().toISOString().replace(/:/g, '-')}-${process.pid}.txt`)
-  const stack = redactText(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  const stack = redactText(error instanceof Error ? (error.stack ?? error.message) : toText(error))
   try {
     makeFolder(folder, 0o700)
     for (const old of readdirSync(folder).sort().slice(0, 1 - most)) rmSync(join(folder, old), { force: true })

@@ -1,3 +1,4 @@
+import { toText } from '../base/index.js'
 import type { JsonObject, Result, Success } from '../base/index.js'
 import type { AliasPart, Slot } from '../registry/index.js'
 import { reshape } from './reshape.js'
@@ -22,7 +23,7 @@ function choose(part: AliasPart, given: JsonObject): { part: AliasPart; choosing
   let chosen: AliasPart = part
   for (const [property, values] of Object.entries(part.cases ?? {})) {
     const value = given[property]
-    const key = value === undefined ? '$absent' : Object.hasOwn(values, String(value)) ? String(value) : '$present'
+    const key = value === undefined ? '$absent' : Object.hasOwn(values, toText(value)) ? toText(value) : '$present'
     choosing.add(property)
     const more = Object.hasOwn(values, key) ? choose(values[key]!, given) : undefined
     if (!more) continue
@@ -44,7 +45,7 @@ function choose(part: AliasPart, given: JsonObject): { part: AliasPart; choosing
 export function partFor({ primary }: Slot, part: AliasPart, given: JsonObject, { response_format }: JsonObject): AliasPart {
   const block = primary.manifest.alias as AliasPart
   const formats = block.cases?.['response_format']
-  if (!formats || given['response_format'] !== undefined || !Object.hasOwn(formats, String(response_format))) return part
+  if (!formats || given['response_format'] !== undefined || !Object.hasOwn(formats, toText(response_format))) return part
   return choose(block, { ...given, response_format }).part
 }
 

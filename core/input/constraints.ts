@@ -1,4 +1,4 @@
-import { hostPattern, problem, texts, type Contribution, type JsonObject, type Notice, type Settings, type SlotInfo } from '../base/index.js'
+import { hostPattern, problem, texts, toText, type Contribution, type JsonObject, type Notice, type Settings, type SlotInfo } from '../base/index.js'
 import { concerns } from '../registry/index.js'
 
 /** One entry of `policy.constraints`, or several of them for the same slot joined to the strictest. */
@@ -104,11 +104,11 @@ const ttyModes = new Map<unknown, readonly string[]>([[true, ['pty']], [false, [
 
 /** A mode that is said must be allowed; a default that is not gives way to the first that is. */
 function allowMode(allowed: readonly string[], { slot, input: schema }: SlotInfo, { input, given, declared }: Record<'input' | 'given' | 'declared', JsonObject>): void {
-  const refuse = (mode: unknown) => denied(`The policy allows ${slot} the modes ${allowed.join(', ') || '(none)'}, not '${String(mode)}'.`, allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : noWay)
+  const refuse = (mode: unknown) => denied(`The policy allows ${slot} the modes ${allowed.join(', ') || '(none)'}, not '${toText(mode)}'.`, allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : noWay)
   const properties = schema['properties'] as JsonObject
   if (declared !== given && typeof declared['mode'] === 'string' && !allowed.includes(declared['mode'])) throw refuse(declared['mode'])
   if (Object.hasOwn(properties, 'mode')) {
-    if (allowed.includes(String(input['mode']))) return
+    if (allowed.includes(toText(input['mode']))) return
     if (given['mode'] !== undefined || allowed.length === 0) throw refuse(input['mode'])
     input['mode'] = allowed[0]
   } else if (Object.hasOwn(properties, 'tty')) {

@@ -1,4 +1,4 @@
-import { isObject, type Schema } from '../base/index.js'
+import { isObject, toText, type Schema } from '../base/index.js'
 import { compile } from '../schema/index.js'
 
 /**
@@ -35,7 +35,7 @@ const without = ({ enum: _, const: __, ...rest }: Schema): Schema => rest
 const bounds = [['minimum', 'maximum'], ['minLength', 'maxLength'], ['minItems', 'maxItems'], ['minProperties', 'maxProperties']] as const
 function byRange(schema: Schema, name: string): string | undefined {
   const crossed = bounds.find(([least, most]) => Number(schema[least]) > Number(schema[most]))
-  return crossed && `${name} cannot have ${crossed[0]} ${String(schema[crossed[0]])} and ${crossed[1]} ${String(schema[crossed[1]])}`
+  return crossed && `${name} cannot have ${crossed[0]} ${toText(schema[crossed[0]])} and ${crossed[1]} ${toText(schema[crossed[1]])}`
 }
 
 /** A property has to be there, and cannot be. */

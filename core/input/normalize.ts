@@ -1,4 +1,4 @@
-import { problem, texts, type JsonObject, type Notice, type Schema } from '../base/index.js'
+import { problem, texts, toText, type JsonObject, type Notice, type Schema } from '../base/index.js'
 import { foldKey, typesOf, type InputShape } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 
@@ -113,7 +113,7 @@ function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string>
   }
   // A text may stay one where texts are welcome; a glob that is the JSON of a list would match nothing that anybody means.
   if (typeof value === 'string' && wanted.has('array') && schema['format'] === 'workspace-glob' && /^\s*\["/.test(value)) return jsonOf(value, new Set(['array'])) ?? value
-  if ((typeof value === 'number' || typeof value === 'boolean') && wanted.size === 1 && wanted.has('string') && !schema['x-verbatim']) return String(value)
+  if ((typeof value === 'number' || typeof value === 'boolean') && wanted.size === 1 && wanted.has('string') && !schema['x-verbatim']) return toText(value)
   if (Array.isArray(value) && schema['items']) return value.map((item) => coerceValue(item, schema['items'] as Schema))
   return value
 }

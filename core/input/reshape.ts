@@ -1,3 +1,4 @@
+import { toText } from '../base/index.js'
 import type { JsonObject } from '../base/index.js'
 
 /**
@@ -53,10 +54,10 @@ function items({ each, where, limit }: JsonObject, scope: Scope): unknown[] {
 }
 
 function lines(form: JsonObject, scope: Scope): string {
-  const all = items(form, scope).map((here) => render(String(form['line']), { ...scope, here }))
-  if (all.length === 0 && form['empty'] !== undefined) return render(String(form['empty']), scope)
+  const all = items(form, scope).map((here) => render(toText(form['line']), { ...scope, here }))
+  if (all.length === 0 && form['empty'] !== undefined) return render(toText(form['empty']), scope)
   const tail = form['tail'] === undefined ? [] : [fill(form['tail'], scope)].filter((text) => typeof text === 'string')
-  return [...all, ...tail].join(String(form['join'] ?? '\n'))
+  return [...all, ...tail].join(toText(form['join'] ?? '\n'))
 }
 
 /** `{a.b}` is a value at hand, `{x:line:60}` its first line cut at 60 code points, `{{` and `}}` are braces. */

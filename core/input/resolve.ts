@@ -1,4 +1,4 @@
-import { likest, nearest, toJson, problem, VtError, type Effect, type JsonObject, type Notice, type Resolution } from '../base/index.js'
+import { likest, nearest, toJson, problem, toText, VtError, type Effect, type JsonObject, type Notice, type Resolution } from '../base/index.js'
 import { foldKey, isLent, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
@@ -22,7 +22,7 @@ export interface CallTarget {
  */
 export async function resolve(registry: Registry, name: string, sent: unknown, reader?: Reader): Promise<CallTarget> {
   const { slots } = registry
-  const wanted = toolName(String(name))
+  const wanted = toolName(toText(name))
   const found = named(registry, wanted)
   if (!found) throw unknownTool(registry, wanted, reader)
   if (reader) requireLent('info' in found ? [found] : slotsOf(found), reader)
@@ -32,7 +32,7 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   if (only?.primary.manifest.forwards && typeof unwrapped['tool'] === 'string') return forwarded(registry, only, unwrapped, reader)
   const input = only?.info.action !== undefined && unwrapped['action'] === only.info.action && !isKnown('action') ? withoutAction(unwrapped) : unwrapped
   // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
-  const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(String(input['action']))
+  const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(toText(input['action']))
   const inferred: Inferred = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input, (one) => reaches(registry, reader ?? {}, one))
   const { slot, raw } = inferred
   if (reader) requireLent([slot], reader)
@@ -64,9 +64,9 @@ function requireLent(slots: readonly Slot[], { lent }: Reader): void {
 
 /** The call that a call of this slot stands for; what stands beside the name is its input where none is given as such. */
 function forwarded(registry: Registry, from: Slot, { tool, input, ...beside }: JsonObject, reader: Reader | undefined): Promise<CallTarget> {
-  const found = named(registry, toolName(String(tool)))
+  const found = named(registry, toolName(toText(tool)))
   const circle = found === from || found === from.tool
-  return resolve(registry, circle ? '' : String(tool), input ?? beside, reader)
+  return resolve(registry, circle ? '' : toText(tool), input ?? beside, reader)
 }
 
 /** The slot or the tool of a name, however the name is decorated or spelt. */
@@ -76,11 +76,11 @@ function named({ slots, tools, routes }: Registry, name: string): Slot | Tool | 
 }
 
 /** A name that led to no slot, for a record: without its decoration, at most 80 characters. */
-export const recordedName = (name: unknown): string => toolName(String(name)).slice(0, 80)
+export const recordedName = (name: unknown): string => toolName(toText(name)).slice(0, 80)
 
 /** All that a call by this name could have done, whatever its input; nothing for a name that stands for nothing. */
 export function effectsOfName(registry: Registry, name: unknown): Effect[] {
-  const found = named(registry, toolName(String(name)))
+  const found = named(registry, toolName(toText(name)))
   const slots = !found ? [] : 'info' in found ? [found] : slotsOf(found)
   return [...new Set(slots.flatMap(({ info }) => info.effects))]
 }

@@ -1,4 +1,4 @@
-import { inertJson, isObject, type Failure, type JsonObject, type Next, type Result } from '../base/index.js'
+import { inertJson, isObject, toText, type Failure, type JsonObject, type Next, type Result } from '../base/index.js'
 import { foldKey, isShown, ownName, reaches, type AliasPart, type Reader, type Registry, type Slot } from '../registry/index.js'
 import { translate } from './alias.js'
 
@@ -182,7 +182,7 @@ const isCall = (value: unknown): value is Next => isObject(value) && typeof valu
 
 function reworded(next: Next, registry: Registry, reader: Reader, words: Words | undefined): Next | undefined {
   const { action, ...input } = next.input
-  const acts = registry.slots.get(`${next.tool}/${String(action)}`)
+  const acts = registry.slots.get(`${next.tool}/${toText(action)}`)
   const slot = acts ?? registry.slots.get(next.tool)
   if (!slot) return next
   if (!reaches(registry, reader, slot)) return undefined

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { toText } from '../base/index.js'
 import {
   dataFolder, isObject, problem, report, version, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind, type Layer,
   type Manifest, type ManifestEntry, type PluginFolder, type State,
@@ -218,7 +219,7 @@ export async function setAsideUnfit(found: Discovery, surroundings: RequirementS
   for (const one of found.contributions) {
     const { id, file, manifest } = one
     const needs = manifest['requires'] ? await missingRequirements(manifest, surroundings) : []
-    const engine = { id, range: String(manifest['vtcode']), version }
+    const engine = { id, range: toText(manifest['vtcode']), version }
     if (needs.length > 0) lacks(one, needs)
     else if (!(await fitsProgram(manifest))) refuse(one, report('VT_PLUGIN_ENGINE', engine, [file], 'warning'))
   }

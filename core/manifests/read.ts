@@ -1,5 +1,6 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
+import { toText } from '../base/index.js'
 import {
   byBytes, fromError, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Schema,
   type Stage, type Values,
@@ -55,7 +56,7 @@ export async function readManifest(file: string, place: ManifestPlace, shelf?: P
     reading.name = nameOf(raw) ?? reading.name
     if (nameOf(raw) !== undefined) Object.assign(reading, servedBy(raw))
   }
-  const version = /manifest[.:](\d+)/.exec(String(raw?.['$schema'] ?? ''))?.[1] ?? '1'
+  const version = /manifest[.:](\d+)/.exec(toText(raw?.['$schema'] ?? ''))?.[1] ?? '1'
   if (version !== '1') {
     wrong('VT_MANIFEST_INVALID', { problem: `It is made for manifest version ${version}; this program reads version 1.` }, ['$schema'])
     return reading
@@ -155,9 +156,9 @@ const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
 /** The slot an action, a resource or a prompt serves, and where it stands there. */
 const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Manifest): { slot?: string; stage?: Stage } =>
   kind === 'action'
-    ? { slot: String(action ?? slot ?? name).replaceAll('-', '_'), stage }
+    ? { slot: toText(action ?? slot ?? name).replaceAll('-', '_'), stage }
     : kind === 'resource' || kind === 'prompt'
-      ? { slot: `${kind}/${String(name).replaceAll('-', '_')}`, stage: 'primary' }
+      ? { slot: `${kind}/${toText(name).replaceAll('-', '_')}`, stage: 'primary' }
       : {}
 
 /** Absolute path of the module of a manifest, `x.ts` where there is no `x.js`; or why there is none. */

@@ -1,3 +1,4 @@
+import { toText } from '../base/index.js'
 import {
   fromError, moduleOf, nearest, problem, report, sha256, texts, type Code, type Contribution, type ContributionInfo, type Diagnostic, type Layer, type Schema,
   type Settings, type Stage, type State, type Values, type VtError,
@@ -90,7 +91,7 @@ function bindNamed(binding: Binding): void {
     ['provider', ({ manifest, name }: Contribution) => manifest.provider?.name ?? name, registry.providers],
   ] as const) {
     for (const contribution of usable.filter((one) => one.kind === kind).sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))) {
-      const name = String(nameOf(contribution))
+      const name = toText(nameOf(contribution))
       const winner = map.get(name)
       if (winner) aside(binding, contribution, 'shadowed', 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: contribution.id }, [winner])
       else map.set(name, contribution)

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type Schema } from '../base/index.js'
+import { isObject, toText, type JsonObject, type Schema } from '../base/index.js'
 
 /** What stands for "any value" where each schema needs a type. */
 const anything = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'object' }]
@@ -60,7 +60,7 @@ const target = (root: Schema, reference: string): unknown =>
 
 /** What it says of its types, or lets see; of several that a value may have, "nothing" is left to the check. */
 function typesOf(schema: Schema): string[] {
-  const said = [schema['type'] ?? []].flat().filter((type) => simple.has(String(type))) as string[]
+  const said = [schema['type'] ?? []].flat().filter((type) => simple.has(toText(type))) as string[]
   if (said.length > 0) return said
   const values = 'const' in schema ? [schema['const']] : Array.isArray(schema['enum']) ? schema['enum'] : []
   if (values.some((value) => typeof value === 'string')) return ['string']

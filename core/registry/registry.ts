@@ -1,4 +1,4 @@
-import { moduleOf, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
+import { moduleOf, toText, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
 import { familiesOf } from './families.js'
 import { offeredInput } from './resource_input.js'
@@ -184,7 +184,7 @@ export function effectsOf(contribution: Contribution, adapters: ReadonlyMap<stri
   const adapter = adapterOf(contribution, adapters)?.manifest
   if (!adapter) return [...(manifest.effects ?? (offeredInput(manifest) ? (['read'] as const) : []))]
   const said = [...(manifest.effects ?? []), ...(adapter.effects ?? [])]
-  const more = Object.entries(adapter.effects_by ?? {}).flatMap(([member, by]) => own<Effect[]>(by, String(own(manifest[adapter.key!], member))) ?? [])
+  const more = Object.entries(adapter.effects_by ?? {}).flatMap(([member, by]) => own<Effect[]>(by, toText(own(manifest[adapter.key!], member))) ?? [])
   return manifest.effects ?? adapter.effects ? [...new Set([...said, ...more])] : [...worst]
 }
 

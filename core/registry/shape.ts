@@ -1,4 +1,4 @@
-import { deepFreeze, isObject, type Schema, type SlotInfo } from '../base/index.js'
+import { deepFreeze, isObject, toText, type Schema, type SlotInfo } from '../base/index.js'
 import { referredPart } from '../schema/index.js'
 
 /** What normalisation needs of one schema, worked out once. */
@@ -39,7 +39,7 @@ export function inputShape(schema: Schema): InputShape {
     sizes: all.flatMap(([name, { 'x-max-bytes': most }]) => (typeof most === 'number' ? [[name, most] as const] : [])),
     // What somebody else wrote is filled in over there.
     defaults: (schema['x-foreign'] ? [] : all).flatMap(([name, schema]) => (schema['default'] === undefined ? [] : [[name, deepFreeze(schema['default'])] as const])),
-    paths: all.flatMap(([name, schema]) => (String(formatOf(schema)).startsWith('workspace-') ? [[name, String(formatOf(schema))] as const] : [])),
+    paths: all.flatMap(([name, schema]) => (toText(formatOf(schema)).startsWith('workspace-') ? [[name, toText(formatOf(schema))] as const] : [])),
     types: new Map(all.map(([name, schema]) => [name, typesOf(schema)])),
     nullable: new Set(all.flatMap(([name, one]) => (takesNull(one, schema) ? [name] : []))),
     open: others !== false || patternProperties !== undefined,

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
-import { findProgram, isProgram, makeFolder, searchPath } from '../../core/base/index.js'
+import { findProgram, isProgram, makeFolder, searchPath, toText } from '../../core/base/index.js'
 import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type AdapterContext, type Schema } from '../../core/index.js'
 import { runProgram } from '../lib/process/index.js'
 import { Capture } from './command/capture.js'
@@ -100,14 +100,14 @@ function programOf(program: string, { id, root, layer }: Contribution, workspace
 /** Where the program runs: in an opened folder of the workspace, or, without one, in the folder of the plugin. */
 async function folderOf({ cwd }: CommandSettings, call: Call, { workspace }: Context): Promise<Handle | undefined> {
   if (cwd === 'plugin' || cwd === 'data') return undefined
-  return workspace.openDirectory(cwd === 'workspace' ? '.' : String(call.input[cwd.input] ?? '.'))
+  return workspace.openDirectory(cwd === 'workspace' ? '.' : toText(call.input[cwd.input] ?? '.'))
 }
 
 function inputOf(stdin: CommandSettings['stdin'], input: Readonly<JsonObject>): { input?: Buffer } {
   if (stdin === undefined) return {}
   const value = stdin.name === '$input' ? input : input[stdin.name]
   if (value === undefined) return {}
-  const text = Buffer.from(stdin.json ? JSON.stringify(value) : String(value))
+  const text = Buffer.from(stdin.json ? JSON.stringify(value) : toText(value))
   if (text.length > 4 * 1024 * 1024) throw problem('VT_INPUT_TOO_LARGE', { size: `${text.length} bytes of standard input`, limit: '4 MiB' })
   return { input: text }
 }

@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import { toText } from '../../core/base/index.js'
 import type { Adapter, Contribution, AdapterContext, Result } from '../../core/index.js'
 import { ThrownThere } from './isolated/protocol.js'
 import { PluginProcess } from './isolated/plugin_process.js'
@@ -9,7 +10,7 @@ const processes = new WeakMap<AdapterContext, Map<string, PluginProcess>>()
 /** Turns a manifest with a foreign `module` into a function that is called in the process of its plugin. */
 const isolated: Adapter = async (contribution, adapterContext) => {
   const owner = processOf(contribution, adapterContext)
-  const module = contribution.manifest.module ?? String(contribution.manifest.alias?.['module'])
+  const module = contribution.manifest.module ?? toText(contribution.manifest.alias?.['module'])
   const { file, complete } = await owner.load(contribution, resolve(dirname(contribution.file), module))
   const asked = (...args: unknown[]) => owner.call(contribution, file, 'default', args) as Promise<Result | undefined>
   // What an action throws is an answer like any other, and no better believed.

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { toText } from '../../core/base/index.js'
 import type { PackageReader } from '../../core/index.js'
 import { readAgentPlugin } from './packages/agent_plugins.js'
 import { readClaudePlugin, readServers } from './packages/claude.js'
@@ -8,8 +9,19 @@ import { readBundle } from './packages/mcpb.js'
 import { Package } from './packages/package.js'
 import { readPi } from './packages/pi.js'
 
-/** Reads a plugin made for another program. The first marker that is there decides, even when it is invalid. */
+/** Reads a plugin made for another program. What its reader cannot stand is a fault of that plugin alone. */
 const packages: PackageReader = (place) => {
+  try {
+    return readingOf(place)
+  } catch (error) {
+    const found = new Package('package', place)
+    found.invalid(`${place.root} cannot be used: ${(error as Error).message}.`, place.root)
+    return { format: found.format, manifests: [], diagnostics: found.diagnostics, usable: false }
+  }
+}
+
+/** The first marker that is there decides, even when it is invalid. */
+function readingOf(place: Parameters<PackageReader>[0]): ReturnType<PackageReader> {
   if (place.file !== undefined) {
     const found = new Package('.mcp.json', place)
     const document = found.read(place.file)
@@ -21,7 +33,7 @@ const packages: PackageReader = (place) => {
   }
   const probe = new Package('package', place)
   const plugin = probe.read('plugin.json')
-  if (plugin && String(plugin['$schema'] ?? '').startsWith('https://agent-plugins.org/schemas/')) return using('Agent Plugins', (found) => readAgentPlugin(found, plugin))
+  if (plugin && toText(plugin['$schema'] ?? '').startsWith('https://agent-plugins.org/schemas/')) return using('Agent Plugins', (found) => readAgentPlugin(found, plugin))
   for (const [format, path] of [['Claude Code', '.claude-plugin/plugin.json'], ['Codex', '.codex-plugin/plugin.json']] as const) {
     const manifest = probe.read(path)
     if (manifest) return using(format, (found) => readClaudePlugin(found, manifest, `${place.root}/${path}`))

@@ -107,6 +107,13 @@ describe('a folder with those above it', () => {
   })
 })
 
+describe('text', () => {
+  it('of what strangers sent is made by toText: `String` throws at `{"toString": 1}`', () => {
+    const readers = /^(?:core\/(?:input|registry|manifests)|plugins\/(?:adapter|agent\/model|lib\/(?:hooks|rules|values)|surface\/(?:mcp|plugins)))\//
+    expect(sources.filter((file) => readers.test(file) && /(?<![\w.])String\(|\.map\(String\)/.test(textOf(file)))).toEqual([])
+  })
+})
+
 describe('every room', () => {
   const tests = filesOf('test', '.test.ts')
   const rooms = [...new Set(sources.filter((file) => addressOf(file).isDoor).map((file) => file.replace(/\/?index\.ts$/, '')))].filter((room) => !['core', 'plugins/agent'].includes(room))

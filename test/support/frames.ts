@@ -59,14 +59,14 @@ function responses({ reasoning, text, call, usage }: Said, finish: Finish): Fram
 
 function messages({ reasoning, text, call, usage }: Said, finish: Finish): Frames {
   const { input, cached, output } = usage ?? nothing
-  const block = (index: number, content_block: object, ...deltas: object[]) =>
+  const block = (index: number, content_block: object, deltas: object[]) =>
     [{ type: 'content_block_start', index, content_block }, ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })), { type: 'content_block_stop', index }].map(named).join('')
   return {
     body: [
       named({ type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage: { input_tokens: input - cached, cache_read_input_tokens: cached, output_tokens: 1 } } }),
-      reasoning === undefined ? '' : block(0, { type: 'thinking', thinking: '' }, ...pieces(reasoning).map((thinking) => ({ type: 'thinking_delta', thinking })), { type: 'signature_delta', signature: 'note-of-this-server' }),
-      text === undefined ? '' : block(1, { type: 'text', text: '' }, ...pieces(text).map((one) => ({ type: 'text_delta', text: one }))),
-      call === undefined ? '' : block(2, { type: 'tool_use', id: 'toolu_1', name: call.name, input: {} }, ...pieces(call.arguments).map((partial_json) => ({ type: 'input_json_delta', partial_json }))),
+      reasoning === undefined ? '' : block(0, { type: 'thinking', thinking: '' }, [...pieces(reasoning).map((thinking) => ({ type: 'thinking_delta', thinking })), { type: 'signature_delta', signature: 'note-of-this-server' }]),
+      text === undefined ? '' : block(1, { type: 'text', text: '' }, pieces(text).map((one) => ({ type: 'text_delta', text: one }))),
+      call === undefined ? '' : block(2, { type: 'tool_use', id: 'toolu_1', name: call.name, input: {} }, pieces(call.arguments).map((partial_json) => ({ type: 'input_json_delta', partial_json }))),
     ].join(''),
     end: named({ type: 'message_delta', delta: { stop_reason: { stop: 'end_turn', tools: 'tool_use', length: 'max_tokens' }[finish] }, usage: { output_tokens: output } }) + named({ type: 'message_stop' }),
   }

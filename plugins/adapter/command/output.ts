@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { isObject } from '../../../core/base/index.js'
+import { isObject, toText } from '../../../core/base/index.js'
 import { ok, VtError, type Next, type Result } from '../../../core/index.js'
 import { pointed } from '../../lib/values/index.js'
 import type { CommandSettings } from './settings.js'
@@ -45,7 +45,7 @@ function json(text: string, { exit_code }: CommandRun): unknown {
 }
 
 function failed({ exit }: CommandSettings, run: CommandRun): VtError {
-  const mapped = exit.map[String(run.exit_code)]
+  const mapped = exit.map[toText(run.exit_code)]
   const stderr_tail = tailOf(run.stderr)
   const how = run.exit_code === undefined ? 'was ended by a signal' : `ended with exit code ${run.exit_code}`
   return new VtError({

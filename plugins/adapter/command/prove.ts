@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/base/index.js'
+import { isObject, toText } from '../../../core/base/index.js'
 import { VtError, type Contribution, type Fault, type Schema } from '../../../core/index.js'
 import { declaredIn, parseReference, undeclared, type Piece } from '../../lib/values/index.js'
 import { commandSettings } from './settings.js'
@@ -73,8 +73,8 @@ class Reader {
   /** What stands beside `run`. */
   rest({ stdin, cwd, env, allow_dash }: Contribution['manifest']): void {
     if (typeof stdin === 'string') for (const piece of piecesOf(stdin)) if (piece.kind === 'value') this.known(piece.path, ['stdin'], {}, 'stdin')
-    if (isObject(stdin) && stdin['json'] !== '$input') this.known(String(stdin['json']), ['stdin', 'json'], {}, 'stdin')
-    if (isObject(cwd)) this.known(String(cwd['input']), ['cwd', 'input'], {}, 'cwd')
+    if (isObject(stdin) && stdin['json'] !== '$input') this.known(toText(stdin['json']), ['stdin', 'json'], {}, 'stdin')
+    if (isObject(cwd)) this.known(toText(cwd['input']), ['cwd', 'input'], {}, 'cwd')
     for (const [name, value] of Object.entries(isObject(env) ? env : {})) {
       if (isObject(value) && typeof value['input'] === 'string') this.known(value['input'], ['env', name], {}, `env.${name}`)
     }

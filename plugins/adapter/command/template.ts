@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import { VtError, type JsonObject, type Schema } from '../../../core/index.js'
 import { parseReference, type Piece } from '../../lib/values/index.js'
 
@@ -125,7 +126,7 @@ function items(path: string, scope: Scope): unknown[] {
 
 function scalar(path: string, value: unknown): string {
   if (!['string', 'number', 'boolean'].includes(typeof value)) throw argument(path, 'is not a string, number or boolean')
-  return checked(path, String(value))
+  return checked(path, toText(value))
 }
 
 function checked(path: string, text: string): string {
@@ -163,7 +164,7 @@ const isChoice = (schema: Schema, path: string): boolean => {
 
 function declared(path: unknown, schema: Schema, inEach: boolean): string {
   if (typeof path === 'string' && ((inEach && path.split('.')[0] === 'item') || property(schema, path))) return path
-  throw invalid(`run refers to {${String(path)}}, which the input does not declare.`)
+  throw invalid(`run refers to {${toText(path)}}, which the input does not declare.`)
 }
 
 const interpreter = /^(sh|bash|dash|zsh|fish|ksh|cmd|powershell|pwsh|python[\d.]*|node|deno|bun|perl|ruby|php|awk|gawk|mawk|osascript)(\.exe)?$/

@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import { VtError, type JsonObject } from '../../../core/index.js'
 import { parseReference, type Piece } from '../../lib/values/index.js'
 import { invalidHttp, type HttpSettings } from './settings.js'
@@ -110,7 +111,7 @@ function own(input: unknown, path: string): unknown {
 function scalar(name: string, value: unknown): string {
   if (value === undefined) throw argument(name, 'is absent')
   if (!['string', 'number', 'boolean'].includes(typeof value)) throw argument(name, 'is not a text, number or boolean')
-  const text = String(value)
+  const text = toText(value)
   if (text.includes('\0') || /\p{Surrogate}/u.test(text)) throw argument(name, 'holds a NUL character or half a surrogate pair')
   return text
 }

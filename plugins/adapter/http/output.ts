@@ -1,16 +1,17 @@
+import { toText } from '../../../core/base/index.js'
 import { ok, VtError, type JsonObject, type Result } from '../../../core/index.js'
 import type { FetchedPage } from '../../lib/net/index.js'
 import { pointed } from '../../lib/values/index.js'
 import type { HttpSettings } from './settings.js'
 
 /** Is a status among `2xx`, `404` and the like? */
-export const statusIn = (list: readonly string[], status: number): boolean => list.some((rule) => rule === String(status) || rule === `${String(status)[0]}xx`)
+export const statusIn = (list: readonly string[], status: number): boolean => list.some((rule) => rule === toText(status) || rule === `${toText(status)[0]}xx`)
 
 /** The result an answer stands for. Throws VT_HTTP_STATUS, VT_HTTP_TYPE, or the code that the manifest maps. */
 export function httpResult(settings: HttpSettings, { status, content_type, text }: FetchedPage): Result {
   const { ok: good, empty, map } = settings.status
   if (statusIn(empty, status)) return ok({}, { text: '' })
-  if (!statusIn(good, status)) throw failed(status, text, map[String(status)])
+  if (!statusIn(good, status)) throw failed(status, text, map[toText(status)])
   const json = settings.response === 'json' || (settings.response === undefined && /[/+]json$/.test(content_type))
   if (!json) return ok({ status, content_type, text }, { text })
   if (text.trim() === '') return ok({})

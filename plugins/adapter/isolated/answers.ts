@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import { VtError } from '../../../core/index.js'
 import { settles } from '../../lib/process/index.js'
 import { mostAsks } from './context.js'
@@ -25,7 +26,7 @@ export class PluginAnswers {
   take(frame: Frame, visit: ContextBridge): void {
     const { kill } = this.options
     if (++visit.asks > mostAsks) return kill(`asks for more than ${mostAsks} things at once`)
-    if (!slow.has(String(frame['method']))) return void this.#inTurn(() => answerOf(frame, visit), visit)
+    if (!slow.has(toText(frame['method']))) return void this.#inTurn(() => answerOf(frame, visit), visit)
     void visit.slowly(() => answerOf(frame, visit)).then((answer) => this.#inTurn(async () => answer, visit))
   }
 
@@ -56,7 +57,7 @@ export class PluginAnswers {
 async function answerOf(frame: Frame, visit: ContextBridge): Promise<Frame> {
   const { n, k, method, args } = frame
   try {
-    return { t: 'answer', n, k, value: await visit.answer(String(method), (args ?? []) as unknown[]) }
+    return { t: 'answer', n, k, value: await visit.answer(toText(method), (args ?? []) as unknown[]) }
   } catch (error) {
     return failureOf(frame, error)
   }

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { plainAnswer } from '../../../core/base/index.js'
+import { plainAnswer, toText } from '../../../core/base/index.js'
 import type { Problem } from '../../../core/index.js'
 import { importForeign } from '../../../core/trust/index.js'
 import { closeSessions, remoteContext, type Described, type Link } from './context.js'
@@ -27,14 +27,14 @@ async function take(frame: Frame): Promise<void> {
 }
 
 async function act(frame: Frame, number: number): Promise<object> {
-  if (frame.t === 'load') return load(String(frame['file']))
-  if (frame.t === 'close') return closeSessions([String(frame['session'])]).then(() => ({}))
+  if (frame.t === 'load') return load(toText(frame['file']))
+  if (frame.t === 'close') return closeSessions([toText(frame['session'])]).then(() => ({}))
   return call(frame, number)
 }
 
 async function load(file: string): Promise<{ complete: boolean }> {
   const module = (await importForeign(file, { alone: true }).catch((error: unknown) => {
-    throw new Error(`throws on import: ${String(error instanceof Error ? error.message : error).split('\n')[0]}`)
+    throw new Error(`throws on import: ${toText(error instanceof Error ? error.message : error).split('\n')[0]}`)
   })) as Record<string, unknown>
   const main = module['default']
   if (typeof main !== 'function') throw new Error(main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
@@ -43,16 +43,16 @@ async function load(file: string): Promise<{ complete: boolean }> {
 }
 
 async function call({ id, file, name, args, context }: Frame, number: number): Promise<{ value?: unknown; none?: boolean }> {
-  const main = modules.get(String(file))![String(name)] as (...args: unknown[]) => unknown
+  const main = modules.get(toText(file))![toText(name)] as (...args: unknown[]) => unknown
   const link: Link = remoteContext(context as Described | undefined, (frame) => send({ ...frame, n: number }))
   running.set(number, link)
   const value = await main(...(args as unknown[]), ...(context ? [link.context] : []))
-  return value === undefined ? { none: true } : { value: plainAnswer(String(id), value) }
+  return value === undefined ? { none: true } : { value: plainAnswer(toText(id), value) }
 }
 
 function plainError(error: unknown): object {
-  const { message, stack, problem: known } = (error instanceof Error ? error : { message: String(error) }) as { message: string; stack?: string; problem?: Problem }
-  return { message: String(message), ...(stack && { stack: String(stack) }), ...(known && { problem: known }) }
+  const { message, stack, problem: known } = (error instanceof Error ? error : { message: toText(error) }) as { message: string; stack?: string; problem?: Problem }
+  return { message: toText(message), ...(stack && { stack: toText(stack) }), ...(known && { problem: known }) }
 }
 
 async function leave(): Promise<void> {

@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import type { Frame } from './frames.js'
 
 /** The part of a context that is data. */
@@ -83,9 +84,9 @@ function make({ plugin, settings, slot, session, workspace, asks, client }: Desc
       // Logs are sent no more often than the program reads them; more would only fill the pipe.
       if (Date.now() - reports < 10) return
       reports = Date.now()
-      send({ t: 'log', level, message: String(message).slice(0, 2_000) })
+      send({ t: 'log', level, message: toText(message).slice(0, 2_000) })
     },
-    changed: (uri: string) => send({ t: 'changed', uri: String(uri).slice(0, 2_000) }),
+    changed: (uri: string) => send({ t: 'changed', uri: toText(uri).slice(0, 2_000) }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { Semaphore } from '../../../core/base/index.js'
+import { Semaphore, toText } from '../../../core/base/index.js'
 import { problem, type Call, type Client, type Context, type Contribution, type Handle, type JsonObject, type LessRights, type Over, type Progress } from '../../../core/index.js'
 
 /** Calls of other tools that run at once. */
@@ -27,7 +27,7 @@ export class ContextBridge {
     const [first, second, third] = args
     switch (method) {
       case 'call':
-        return this.context.call(String(first), (second ?? {}) as JsonObject, (third ?? {}) as LessRights)
+        return this.context.call(toText(first), (second ?? {}) as JsonObject, (third ?? {}) as LessRights)
       case 'ask':
         return this.context.ask?.(first as Parameters<NonNullable<Context['ask']>>[0], this.context.signal)
       case 'client.request':
@@ -35,43 +35,43 @@ export class ContextBridge {
       case 'host.slots':
         return host.slots()
       case 'host.describe':
-        return host.describe(String(first))
+        return host.describe(toText(first))
       case 'host.resolve':
-        return host.resolve(String(first), second)
+        return host.resolve(toText(first), second)
       case 'host.skills':
         return host.skills().catalogue.map(({ name, description }) => ({ name, description }))
       case 'workspace.normalize':
-        return workspace.normalize(String(first))
+        return workspace.normalize(toText(first))
       case 'workspace.stat':
-        return workspace.stat(String(first))
+        return workspace.stat(toText(first))
       case 'workspace.read':
-        return workspace.read(String(first), second as { offset?: number; length?: number } | undefined)
+        return workspace.read(toText(first), second as { offset?: number; length?: number } | undefined)
       case 'workspace.text':
-        return workspace.text(String(first), second as { max_bytes?: number } | undefined)
+        return workspace.text(toText(first), second as { max_bytes?: number } | undefined)
       case 'workspace.names':
-        return workspace.names(String(first))
+        return workspace.names(toText(first))
       case 'workspace.measure':
-        return workspace.measure(String(first))
+        return workspace.measure(toText(first))
       case 'workspace.open':
       case 'workspace.openFile':
       case 'workspace.openDirectory':
-        return this.open(method.slice('workspace.'.length) as 'open', String(first))
+        return this.open(method.slice('workspace.'.length) as 'open', toText(first))
       case 'handle.read':
         return this.handle(first).read(Number(second), Number(third))
       case 'handle.close':
         return this.close(Number(first))
       case 'workspace.write':
         this.requireWrite()
-        return workspace.write(String(first), second instanceof Uint8Array ? second : Buffer.from(String(second)), third as Over)
+        return workspace.write(toText(first), second instanceof Uint8Array ? second : Buffer.from(toText(second)), third as Over)
       case 'workspace.remove':
         this.requireWrite()
-        return workspace.remove(String(first), second as { recursive?: boolean } | undefined)
+        return workspace.remove(toText(first), second as { recursive?: boolean } | undefined)
       case 'workspace.rename':
         this.requireWrite()
-        return workspace.rename(String(first), String(second), third as { replace?: boolean } | undefined)
+        return workspace.rename(toText(first), toText(second), third as { replace?: boolean } | undefined)
       case 'workspace.copy':
         this.requireWrite()
-        return workspace.copy(String(first), String(second), third as { replace?: boolean } | undefined)
+        return workspace.copy(toText(first), toText(second), third as { replace?: boolean } | undefined)
       default:
         throw problem('VT_CALL_FAILED', { plugin: this.contribution.id, reason: `${method} is not to be had in the process of a plugin` })
     }

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { toText } from '../../../core/base/index.js'
 import { jsonLines } from '../../lib/process/index.js'
 
 /** The messages between program and plugin: one JSON document a line, on a pipe of their own. */
@@ -62,7 +63,7 @@ const bytes = (raw: Uint8Array): object => ({ $bytes: Buffer.from(raw.buffer, ra
 function tell(this: unknown, key: string, value: unknown): unknown {
   const raw = (this as Record<string, unknown>)[key]
   if (raw instanceof Uint8Array) return bytes(raw)
-  if (typeof value === 'bigint') return { $integer: String(value) }
+  if (typeof value === 'bigint') return { $integer: toText(value) }
   return value
 }
 

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex } from 'node:stream'
-import { deadline, environment, makeFolder, pluginVariables, signalGroup, start } from '../../../core/base/index.js'
+import { deadline, environment, makeFolder, pluginVariables, signalGroup, start, toText } from '../../../core/base/index.js'
 import { problem, programFile, VtError, type Call, type Context, type Contribution, type AdapterContext, type Session } from '../../../core/index.js'
 import { settles, tail } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
@@ -191,12 +191,12 @@ export class PluginProcess {
     const pending = this.#pending.get(Number(frame['n']))
     if (!pending) return
     if (frame.t === 'done') {
-      this.#pending.delete(Number(frame['n']))
       if (frame['error']) pending.reject(thrown(frame['error']))
       else pending.resolve(frame)
-    } else if (frame.t === 'log') pending.visit?.log(String(frame['level']), String(frame['message']))
+      this.#pending.delete(Number(frame['n']))
+    } else if (frame.t === 'log') pending.visit?.log(toText(frame['level']), toText(frame['message']))
     else if (frame.t === 'progress') pending.visit?.progress(frame['update'] as object)
-    else if (frame.t === 'changed') pending.visit?.changed(String(frame['uri']))
+    else if (frame.t === 'changed') pending.visit?.changed(toText(frame['uri']))
     else if (frame.t === 'ask' && pending.visit) this.#answers?.take(frame, pending.visit)
   }
 

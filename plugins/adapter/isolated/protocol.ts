@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { toText } from '../../../core/base/index.js'
 import { VtError, type Context, type Contribution, type AdapterContext, type Problem } from '../../../core/index.js'
 
 export const isContext = (value: unknown): boolean => typeof value === 'object' && value !== null && 'workspace' in value && 'signal' in value
@@ -20,8 +21,8 @@ export class ThrownThere extends VtError {}
 
 export function thrown(error: unknown): Error {
   const { message, stack, problem } = error as { message: string; stack?: string; problem?: Problem }
-  if (problem && typeof problem.code === 'string') return new ThrownThere({ ...problem, message: String(problem.message), hint: String(problem.hint ?? ''), retryable: problem.retryable === true })
-  return Object.assign(new Error(String(message)), stack ? { stack: String(stack) } : {})
+  if (problem && typeof problem.code === 'string') return new ThrownThere({ ...problem, message: toText(problem.message), hint: toText(problem.hint ?? ''), retryable: problem.retryable === true })
+  return Object.assign(new Error(toText(message)), stack ? { stack: toText(stack) } : {})
 }
 
 /** A sandbox reports the signal that ended the plugin as an exit code, as shells do. */

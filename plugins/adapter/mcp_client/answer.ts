@@ -1,4 +1,4 @@
-import { isObject, shortLine } from '../../../core/base/index.js'
+import { isObject, shortLine, toText } from '../../../core/base/index.js'
 import { ok, VtError, type ContentBlock, type Context, type JsonObject, type Result } from '../../../core/index.js'
 import { keptBlob } from './blob.js'
 
@@ -42,10 +42,10 @@ async function tell(block: JsonObject, all: Told, context: Context): Promise<voi
   const local = isFile(type === 'resource_link' ? block['uri'] : type === 'resource' ? resource['uri'] : undefined)
   blocks.push(briefly(local ? withoutLink(block) : block))
   if (local) all.files++
-  if (type === 'text') return void texts.push(String(text ?? ''))
+  if (type === 'text') return void texts.push(toText(text ?? ''))
   if ((type === 'image' || type === 'audio') && typeof data === 'string' && typeof mimeType === 'string') return void others.push({ type, data, mimeType })
   if (type === 'resource_link') return local ? undefined : tellLink(block, all)
-  if (type !== 'resource') return void texts.push(`(A block of the kind '${shortLine(String(type), 40)}' is left out.)`)
+  if (type !== 'resource') return void texts.push(`(A block of the kind '${shortLine(toText(type), 40)}' is left out.)`)
   if (typeof resource['text'] === 'string') return void texts.push(resource['text'])
   if (typeof resource['blob'] !== 'string') return
   const kept = await keptBlob(resource['blob'], resource['mimeType'], local ? '' : nameOf(resource['uri']), context)

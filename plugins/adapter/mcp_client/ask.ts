@@ -1,4 +1,4 @@
-import { visible } from '../../../core/base/index.js'
+import { toText, visible } from '../../../core/base/index.js'
 import { schemaObjection } from '../../../core/schema/index.js'
 import type { Asker, Question, Schema } from '../../../core/index.js'
 import { oneShortLine } from '../../lib/net/index.js'
@@ -78,14 +78,14 @@ async function answerForm(params: unknown, { server, ask, signal }: FormOptions)
 }
 
 /** Names are keys, which nothing is left out of, and a choice is told whole. */
-const isShowable = (name: string, field: Field): boolean => name.length <= longestName && visible(name) === name && (choicesOf(field) ?? []).every((choice) => String(choice).length <= longestChoice)
+const isShowable = (name: string, field: Field): boolean => name.length <= longestName && visible(name) === name && (choicesOf(field) ?? []).every((choice) => toText(choice).length <= longestChoice)
 
 /** The words of the server stand behind marks, line by line: none of them can pass for ours, or for those of another server. */
 function questionOf(id: string, field: Field, message: string, server: string): Question {
   const { title = id, description, default: usual } = field
   const words = [message, title, description ?? ''].filter(Boolean).join('\n').slice(0, longest)
   const quoted = words.split(/[\n\r\u0085\u2028\u2029\v\f]+/).map((line) => `> ${line}`)
-  const question = [`The MCP server ${server} asks:`, ...quoted, ...(usual === undefined ? [] : [`Without an answer: ${oneShortLine(String(usual), 200)}`])].join('\n')
+  const question = [`The MCP server ${server} asks:`, ...quoted, ...(usual === undefined ? [] : [`Without an answer: ${oneShortLine(toText(usual), 200)}`])].join('\n')
   const labels = choicesOf(field)
   return { id, header: server.slice(0, 24), question, ...(labels && { options: labels.map((label) => ({ label, description: '' })) }) }
 }

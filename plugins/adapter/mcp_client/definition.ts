@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { environment, findProgram, pluginVariables, searchPath, sha256 } from '../../../core/base/index.js'
+import { environment, findProgram, pluginVariables, searchPath, sha256, toText } from '../../../core/base/index.js'
 import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type AdapterContext } from '../../../core/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { KeptServer } from '../../lib/state/index.js'
@@ -55,7 +55,7 @@ export function definitionOf({ name, manifest }: Contribution, { settings }: Ada
   const declared = manifest.mcp!['server']
   if (typeof declared === 'object' && declared !== null) return { server: name, definition: declared as Definition }
   const { servers = {} } = (settings['mcp'] ?? {}) as { servers?: Record<string, Definition> }
-  return Object.hasOwn(servers, String(declared)) ? { server: String(declared), definition: servers[String(declared)]! } : undefined
+  return Object.hasOwn(servers, toText(declared)) ? { server: toText(declared), definition: servers[toText(declared)]! } : undefined
 }
 
 export const isRemote = ({ type, url }: Definition): boolean => type === 'streamable-http' || type === 'sse' || (type === undefined && url !== undefined)
@@ -146,7 +146,7 @@ async function authorize(auth: Definition['auth'], url: URL, headers: Record<str
   else if (type === 'basic') headers['Authorization'] = `Basic ${Buffer.from(`${username}:${secret}`).toString('base64')}`
   else if (type === 'header' && name) headers[name] = secret
   else if (type === 'query' && name) url.searchParams.set(name, secret)
-  else throw startFailure(asking.contribution.id, `\`auth\` is not one of bearer, basic, header, query, oauth: ${String(type)}`)
+  else throw startFailure(asking.contribution.id, `\`auth\` is not one of bearer, basic, header, query, oauth: ${toText(type)}`)
 }
 
 /** `${NAME}` is expanded in the settings; in manifests the text stays as it is. */

@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import type { Contribution, AdapterContext } from '../../../core/index.js'
 import { circle, definitionOf, keptServer, leftAlone, startFailure, type Asked, type Limits } from './definition.js'
 import { Failures } from './failures.js'
@@ -14,7 +15,7 @@ export async function expand(contributions: readonly Contribution[], adapterCont
 function takenUp(contribution: Contribution, adapterContext: AdapterContext): Asked[] {
   const found = definitionOf(contribution, adapterContext)
   if (!found) {
-    adapterContext.refuse(contribution, 'invalid', startFailure(contribution.id, `server '${String(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`))
+    adapterContext.refuse(contribution, 'invalid', startFailure(contribution.id, `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`))
     return []
   }
   const { server, definition } = found

@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import { problem, type AdapterContext, type Call, type Context, type Contribution, type Handler, type JsonObject, type Result } from '../../../core/index.js'
 import { toolDigest } from '../../lib/state/index.js'
 import { toolError, toolResult } from './answer.js'
@@ -22,7 +23,7 @@ interface Target {
 export function handlerOf(contribution: Contribution, adapterContext: AdapterContext): Handler {
   const bringer = contribution.bringer ?? contribution
   const found = definitionOf(bringer, adapterContext)
-  if (!found) throw startFailure(contribution.id, `server '${String(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`)
+  if (!found) throw startFailure(contribution.id, `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`)
   const { server, definition } = found
   const { tool = '', pin, task, prompt, resources } = contribution.manifest.mcp as Target
   const { max_argument_bytes = 1_048_576 } = (adapterContext.settings['mcp'] ?? {}) as { max_argument_bytes?: number }

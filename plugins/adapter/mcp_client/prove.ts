@@ -1,4 +1,4 @@
-import { nearest } from '../../../core/base/index.js'
+import { nearest, toText } from '../../../core/base/index.js'
 import type { AdapterContext, Contribution, Fault } from '../../../core/index.js'
 import { definitionOf, keptServer } from './definition.js'
 
@@ -8,10 +8,10 @@ export function mcpFaults(contribution: Contribution, adapterContext: AdapterCon
   const found = definitionOf(contribution, adapterContext)
   if (!found) {
     const { servers = {} } = (adapterContext.settings['mcp'] ?? {}) as { servers?: object }
-    const like = nearest(String(named), Object.keys(servers))
+    const like = nearest(toText(named), Object.keys(servers))
     return [{
       path: ['mcp', 'server'],
-      problem: `There is no MCP server '${String(named)}' under mcp.servers of the settings.`,
+      problem: `There is no MCP server '${toText(named)}' under mcp.servers of the settings.`,
       fix: `${like ? `Write '${like}', or say` : 'Say'} in the manifest how it is started: \`server: { command: npx, args: [-y, <package>] }\`.`,
     }]
   }

@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client'
-import { isObject, shortLine } from '../../../core/base/index.js'
+import { isObject, shortLine, toText } from '../../../core/base/index.js'
 import { ok, type Context, type JsonObject, type Result } from '../../../core/index.js'
 import { told } from './answer.js'
 import { pagesOf } from './lists.js'
@@ -26,7 +26,7 @@ export async function resourcesResult(client: Client, uri: unknown, limits: Task
 
 function line({ uri, uriTemplate, name, title, mimeType, description }: JsonObject): string {
   const about = [title ?? name, mimeType, description].filter((one): one is string => typeof one === 'string' && one !== '').map((one) => shortLine(one, 300))
-  return `- ${shortLine(String(uri ?? uriTemplate), 1_000)}${about.length > 0 ? `: ${about.join(', ')}` : ''}`
+  return `- ${shortLine(toText(uri ?? uriTemplate), 1_000)}${about.length > 0 ? `: ${about.join(', ')}` : ''}`
 }
 
 async function readResource(client: Client, uri: string, limits: TaskLimits, context: Context): Promise<Result> {

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import { isObject } from '../../../core/base/index.js'
+import { isObject, toText } from '../../../core/base/index.js'
 import { referredPart, schemaObjection } from '../../../core/schema/index.js'
 import type { JsonObject, Schema } from '../../../core/index.js'
 
@@ -37,7 +37,7 @@ const words = new Map([
   ...fits('minimum maximum exclusiveMinimum exclusiveMaximum', Number.isFinite),
   ...fits('multipleOf', (value) => Number.isFinite(value) && (value as number) > 0),
   ...fits('minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains', isCount),
-  ...fits('type', (value) => [value].flat().length > 0 && [value].flat().every((one) => types.has(String(one)))),
+  ...fits('type', (value) => [value].flat().length > 0 && [value].flat().every((one) => types.has(toText(one)))),
   ...fits('required', isTextList),
   ...fits('enum', (value) => Array.isArray(value) && value.length > 0),
   ...fits('uniqueItems', (value) => typeof value === 'boolean'),
@@ -60,8 +60,8 @@ function modern(value: unknown, root: Schema, names = false): unknown {
   // Below `properties` every key is a name, not a word of the language.
   if (names) return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, isSchema(item) || isTextList(item) ? modern(item, root) : {}]))
   return Object.fromEntries(Object.entries(current(value)).flatMap(([key, item]): [string, unknown][] => {
-    if (key.startsWith('x-') || dropped.has(key) || (key === 'format' && String(item).startsWith('workspace-'))) return []
-    if (key === '$ref' && (!isText(item) || referredPart(root, String(item)) === undefined)) return []
+    if (key.startsWith('x-') || dropped.has(key) || (key === 'format' && toText(item).startsWith('workspace-'))) return []
+    if (key === '$ref' && (!isText(item) || referredPart(root, toText(item)) === undefined)) return []
     if (words.get(key)?.(item) === false) return []
     if (key === 'patternProperties') return [[key, modern(Object.fromEntries(Object.entries(item as JsonObject).filter(([pattern]) => linear(pattern))), root, true)]]
     return [[key, values.has(key) ? item : modern(item, root, named.has(key))]]
@@ -84,8 +84,8 @@ function current(schema: Schema): Schema {
 
 function linear(pattern: unknown): boolean {
   try {
-    RE2JS.compile(String(pattern))
-    return isText(pattern) && String(pattern).length <= 512
+    RE2JS.compile(toText(pattern))
+    return isText(pattern) && toText(pattern).length <= 512
   } catch {
     return false
   }

@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/base/index.js'
+import { isObject, toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 
 /** Under which what came is kept beside what the client's library is shown. */
@@ -81,7 +81,7 @@ const named = new Set(['properties', 'patternProperties', 'dependentSchemas', '$
 
 function faultOfHeader(header: unknown, type: unknown, taken: Set<string>): string | undefined {
   if (typeof header !== 'string' || !token.test(header)) return `${JSON.stringify(header)?.slice(0, 80)} is no name of a header`
-  if (!sendable.has(String(type))) return `a value of the type ${JSON.stringify(type)?.slice(0, 80)} cannot be sent in one`
+  if (!sendable.has(toText(type))) return `a value of the type ${JSON.stringify(type)?.slice(0, 80)} cannot be sent in one`
   const name = header.toLowerCase()
   return taken.size === taken.add(name).size ? `${header} is the header of an earlier property` : undefined
 }

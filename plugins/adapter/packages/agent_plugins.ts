@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { toText } from '../../../core/base/index.js'
 import type { JsonObject, PackageSkills } from '../../../core/index.js'
 import { validateSkill } from '../../lib/skills/index.js'
 import { fill, isObject } from './objects.js'
@@ -97,10 +98,10 @@ function readServers(found: Package): void {
 }
 
 function faultOfServer(server: JsonObject, found: Package): string | undefined {
-  const fields = fieldsOf[String(server['type'])]
+  const fields = fieldsOf[toText(server['type'])]
   if (!fields) return `its type is ${JSON.stringify(server['type'])}`
   const odd = Object.keys(server).find((key) => !fields.includes(key))
-  if (odd !== undefined) return `'${odd}' does not belong to a server of type ${String(server['type'])}`
+  if (odd !== undefined) return `'${odd}' does not belong to a server of type ${toText(server['type'])}`
   return server['type'] === 'stdio' ? faultOfProgram(server, found) : faultOfAddress(server)
 }
 
@@ -126,7 +127,7 @@ function faultOfProgram({ command, args, env, cwd }: JsonObject, found: Package)
   if (args !== undefined && !(Array.isArray(args) && args.every((arg) => typeof arg === 'string'))) return "'args' is no list of texts"
   if (!texts(env) || Object.keys((env ?? {}) as object).some((name) => name === 'PLUGIN_ROOT' || name === 'PLUGIN_DATA')) return "'env' is not texts, or sets what the program sets"
   if (cwd === undefined) return undefined
-  const [, place, way] = /^(\.|\$\{PLUGIN_ROOT\}|\$\{PLUGIN_DATA\})((?:\/.*)?)$/s.exec(String(cwd)) ?? []
+  const [, place, way] = /^(\.|\$\{PLUGIN_ROOT\}|\$\{PLUGIN_DATA\})((?:\/.*)?)$/s.exec(toText(cwd)) ?? []
   if (typeof cwd !== 'string' || place === undefined || (place === '.' && !way)) return "'cwd' is neither ./…, ${PLUGIN_ROOT} nor ${PLUGIN_DATA}"
   const kept = place === '${PLUGIN_DATA}' ? staysIn(found.place.data, way!) : found.holds(`.${way}`)
   return kept ? undefined : 'its cwd leads out of its folder'

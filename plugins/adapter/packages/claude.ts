@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { addHooks, type HookDocument } from './hooks.js'
 import { isObject } from './objects.js'
@@ -24,7 +25,7 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
   const sources = documents(found, manifest['hooks'], usual, file)
   const env = { ...foldersOf(found.place), ...found.exported() }
   addHooks(found, sources, { dialect: 'claude', names: { literals: foldersOf(found.place) }, env, ...(codex && { cwd: found.place.root }) })
-  const listed = (key: string): string[] => (typeof manifest[key] === 'string' || Array.isArray(manifest[key]) ? [manifest[key]].flat().map(String) : [])
+  const listed = (key: string): string[] => (typeof manifest[key] === 'string' || Array.isArray(manifest[key]) ? [manifest[key]].flat().map(toText) : [])
   const commands = manifest['commands'] === undefined ? ['commands'] : listed('commands')
   const agents = ['agents', ...listed('agents')].flatMap((path) => (path.endsWith('.md') ? [path] : found.files(path, '.md').map((name) => `${path}/${name}`)))
   found.skills = () => skillsIn(found, { skills: ['skills', ...listed('skills'), ...(found.leads('SKILL.md') ? ['.'] : [])], commands, agents: [...new Set(agents)], instructions: codex ? listed('instructions') : [] })

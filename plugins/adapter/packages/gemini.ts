@@ -1,4 +1,5 @@
 import { sep } from 'node:path'
+import { toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { addHooks } from './hooks.js'
 import { isObject } from './objects.js'
@@ -19,8 +20,8 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
   for (const [name, raw] of Object.entries(isObject(manifest['mcpServers']) ? manifest['mcpServers'] : {})) {
     const { command, args, env, cwd, httpUrl, url, headers, includeTools, excludeTools, timeout } = isObject(raw) ? raw : {}
     const more = {
-      ...(Array.isArray(includeTools) && { include: includeTools.map(String) }),
-      ...(Array.isArray(excludeTools) && { exclude: excludeTools.map(String) }),
+      ...(Array.isArray(includeTools) && { include: includeTools.map(toText) }),
+      ...(Array.isArray(excludeTools) && { exclude: excludeTools.map(toText) }),
       ...(typeof timeout === 'number' && { tool_timeout_secs: Math.max(1, timeout / 1000) }),
     }
     if (typeof command === 'string') addServer(found, name, { command, args, env, cwd, more }, names, file)
@@ -31,7 +32,7 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
   const env = { extensionPath: root, workspacePath: workspace, GEMINI_PROJECT_DIR: workspace, ...found.exported() }
   const hooks = { document: found.read('hooks/hooks.json'), file: `${root}/hooks/hooks.json` }
   addHooks(found, [hooks], { dialect: 'gemini', names: { literals }, env, units: 1000 })
-  const listed = (key: string): readonly string[] => [manifest[key] ?? []].flat().map(String)
+  const listed = (key: string): readonly string[] => [manifest[key] ?? []].flat().map(toText)
   const instructions = manifest['contextFileName'] === undefined ? ['GEMINI.md'] : listed('contextFileName')
   const agents = found.files('agents', '.md').map((name) => `agents/${name}`)
   found.skills = () => skillsIn(found, { skills: ['skills'], instructions, agents, more: () => tomlCommands(found) })

@@ -1,4 +1,4 @@
-import { shortLine } from '../../../core/base/index.js'
+import { shortLine, toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { eventOf, type Dialect } from '../../lib/hooks/index.js'
 import { isObject } from './objects.js'
@@ -58,7 +58,7 @@ export function addHooks(found: Package, sources: readonly HookDocument[], manne
 
 function entryOf(found: Package, entry: unknown, file: string, { names, units = 1 }: Manner, types: Set<string>): JsonObject | undefined {
   const { type = 'command', command, args, url, headers, allowedEnvVars, timeout, async, if: rule } = isObject(entry) ? entry : {}
-  const word = (text: unknown) => wordedValue(String(text), names, found.needs)
+  const word = (text: unknown) => wordedValue(toText(text), names, found.needs)
   const shared = { ...(typeof timeout === 'number' && { timeout_secs: timeout / units }), ...(async === true && { async }), ...(typeof rule === 'string' && { if: rule }) }
   try {
     if (type === 'command' && typeof command === 'string' && command !== '') {
@@ -73,10 +73,10 @@ function entryOf(found: Package, entry: unknown, file: string, { names, units = 
     }
     if (type === 'http' && typeof url === 'string') {
       const values = Object.entries(isObject(headers) ? headers : {}).map(([name, text]) => [name, word(text)])
-      return { type, url, headers: Object.fromEntries(values), ...(Array.isArray(allowedEnvVars) && { allowedEnvVars: allowedEnvVars.map(String) }), ...shared }
+      return { type, url, headers: Object.fromEntries(values), ...(Array.isArray(allowedEnvVars) && { allowedEnvVars: allowedEnvVars.map(toText) }), ...shared }
     }
     if (type === 'command' || type === 'http') throw new Error(`it has no ${type === 'http' ? 'url' : 'command'}`)
-    types.add(String(type))
+    types.add(toText(type))
     return undefined
   } catch (error) {
     return void found.invalid(`${file}: a lifecycle hook is left out: ${(error as Error).message}.`, file)

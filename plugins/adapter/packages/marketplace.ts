@@ -1,4 +1,4 @@
-import { shortLine } from '../../../core/base/index.js'
+import { shortLine, toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
@@ -21,7 +21,7 @@ function placeOf(source: unknown, base: string): string {
   if (typeof source === 'string') return [base, source].filter(Boolean).join('/').replace(/^\.\/|\/\.(?=\/|$)/g, '') || '.'
   if (!isObject(source)) return 'no source'
   const { source: kind, repo, url, package: spec, path } = source as Record<string, unknown>
-  if (kind === 'github' || typeof repo === 'string') return `github:${String(repo)}${typeof path === 'string' ? `/${path}` : ''}`
-  if (kind === 'npm' || typeof spec === 'string') return `npm:${String(spec)}`
+  if (kind === 'github' || typeof repo === 'string') return `github:${toText(repo)}${typeof path === 'string' ? `/${path}` : ''}`
+  if (kind === 'npm' || typeof spec === 'string') return `npm:${toText(spec)}`
   return typeof url === 'string' ? url : 'no source'
 }

@@ -1,4 +1,5 @@
 import { sep } from 'node:path'
+import { toText } from '../../../core/base/index.js'
 import type { JsonObject, PackageText } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
@@ -22,10 +23,10 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
   const literals = { __dirname: root, HOME: home, '/': sep, pathSeparator: sep, ...folders }
   found.needs = needsOf(manifest['user_config'], literals)
   const requires = requirementsOf(manifest['compatibility'])
-  addServer(found, String(manifest['name']), { command, args, env: variables, ...(requires && { requires }) }, { literals }, file)
+  addServer(found, toText(manifest['name']), { command, args, env: variables, ...(requires && { requires }) }, { literals }, file)
   const prompts = (Array.isArray(manifest['prompts']) ? manifest['prompts'] : []).filter(isObject)
   found.skills = () => skillsIn(found, { skills: [], more: () => prompts.flatMap((prompt) => promptOf(found, prompt, file) ?? []) })
-  found.unsupported({ 'Prompts that the server makes': manifest['prompts_generated'] === true ? 1 : 0, [`A server of type ${String(server['type'])}`]: server['type'] === 'uv' ? 1 : 0 }, file)
+  found.unsupported({ 'Prompts that the server makes': manifest['prompts_generated'] === true ? 1 : 0, [`A server of type ${toText(server['type'])}`]: server['type'] === 'uv' ? 1 : 0 }, file)
   return true
 }
 
@@ -41,6 +42,6 @@ function promptOf(found: Package, { name, description, text, arguments: args }: 
 function requirementsOf(compatibility: unknown): JsonObject | undefined {
   const { platforms, runtimes } = isObject(compatibility) ? compatibility : {}
   const { node, python } = isObject(runtimes) ? runtimes : {}
-  const requires = { ...(Array.isArray(platforms) && { os: platforms.map(String) }), ...(typeof node === 'string' && { node }), ...(python !== undefined && { bin: ['python3'] }) }
+  const requires = { ...(Array.isArray(platforms) && { os: platforms.map(toText) }), ...(typeof node === 'string' && { node }), ...(python !== undefined && { bin: ['python3'] }) }
   return Object.keys(requires).length > 0 ? requires : undefined
 }

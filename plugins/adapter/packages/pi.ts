@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { pathPattern } from '../../../core/base/index.js'
+import { pathPattern, toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
@@ -15,7 +15,7 @@ export function readPi(found: Package, document: JsonObject): boolean {
     found.invalid(`${file}: '${'omp' in document ? 'omp' : 'pi'}' is no object.`, file)
     return false
   }
-  const list = (key: string): string[] | undefined => (raw[key] === undefined ? undefined : [raw[key]].flat().map(String))
+  const list = (key: string): string[] | undefined => (raw[key] === undefined ? undefined : [raw[key]].flat().map(toText))
   found.skills = () => {
     const paths = walk(found)
     const skills = chosen(paths, list('skills') ?? ['skills']).filter((path) => basename(path) === 'SKILL.md').map((path) => dirname(path))

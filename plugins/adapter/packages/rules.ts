@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
@@ -44,15 +45,15 @@ export function addRules(found: Package, excluded: readonly string[], file: stri
     if (decision === 'allow') return
     const into = decision === 'deny' ? deny : ask
     if (typeof mcpName === 'string') {
-      const rules = [toolName ?? '*'].flat().map((tool) => `mcp__plugin_${found.place.plugin}_${mcpName}__${String(tool)}`)
+      const rules = [toolName ?? '*'].flat().map((tool) => `mcp__plugin_${found.place.plugin}_${mcpName}__${toText(tool)}`)
       for (const rule of rules) if (/^[\w*.-]+$/.test(rule) && argsPattern === undefined) into.push(rule)
       else unclear.push(`${path}: ${rule}`)
       return
     }
-    for (const tool of [toolName ?? '*'].flat().map(String)) {
+    for (const tool of [toolName ?? '*'].flat().map(toText)) {
       const narrower = commandRegex ?? argsPattern
-      if (narrower !== undefined) judge(tool, `(${String(narrower)})`, into, `${path}: ${tool}`)
-      else for (const prefix of [commandPrefix].flat()) judge(tool, prefix === undefined ? undefined : String(prefix), into, `${path}: ${tool}`)
+      if (narrower !== undefined) judge(tool, `(${toText(narrower)})`, into, `${path}: ${tool}`)
+      else for (const prefix of [commandPrefix].flat()) judge(tool, prefix === undefined ? undefined : toText(prefix), into, `${path}: ${tool}`)
     }
   }
 }

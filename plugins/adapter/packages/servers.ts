@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { isObject } from './objects.js'
@@ -24,7 +25,7 @@ export function addServer(found: Package, name: string, { command, args, env, cw
   // It would never run, so nobody is asked about it: `vtcode setup` enters it into a file that we read as well.
   if (isOwnServer(command, args)) return
   const { needs } = found
-  const word = (text: unknown): ValueWords => wordedValue(String(text), names, needs)
+  const word = (text: unknown): ValueWords => wordedValue(toText(text), names, needs)
   const open = (text: unknown, where: string): ValueWords => {
     const words = word(text)
     if (holdsSecret(words)) throw new Error(`it puts a secret into ${where}, where others can read it`)

@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import type { JsonObject, Manifest } from '../../../core/index.js'
 import { fill, isObject } from './objects.js'
 
@@ -30,7 +31,7 @@ export function needsOf(raw: unknown, literals: Readonly<Record<string, string>>
     if (sensitive === true) needs.secrets[key] = { description: about, required: required === true }
     else {
       // A file or a folder is a text.
-      const one = { type: types.has(String(type)) ? String(type) : 'string' }
+      const one = { type: types.has(toText(type)) ? toText(type) : 'string' }
       const byDefault = fill(field['default'], literals)
       needs.options[key] = { ...(multiple === true ? { type: 'array', items: one } : one), description: about, ...(byDefault !== undefined && { default: byDefault }) }
       if (required === true && byDefault === undefined) needs.required.push(key)

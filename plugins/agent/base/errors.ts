@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import { plainly } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 
@@ -19,4 +20,4 @@ export function hintOf(kernel: Kernel, code: string): string {
   return ''
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : toText(error))

@@ -1,4 +1,4 @@
-import { redactText } from '../../../core/base/index.js'
+import { redactText, toText } from '../../../core/base/index.js'
 import { AgentError, messageOf, type Cause } from '../base/index.js'
 
 /** A step that broke off before it was complete. */
@@ -60,7 +60,7 @@ function spokenIn(body: string): string | undefined {
   try {
     const { message, Message, error, detail } = JSON.parse(body) as Record<string, unknown>
     const text = [message, Message, (error as { message?: unknown } | undefined)?.message, error, detail].find((one) => typeof one === 'string' && one !== '')
-    return text === undefined ? body.slice(0, 200) : String(text).slice(0, 2000)
+    return text === undefined ? body.slice(0, 200) : toText(text).slice(0, 2000)
   } catch {
     // Of a page nobody wants the head.
     return /^\s*</.test(body) ? undefined : body.trim().slice(0, 200)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { toText } from '../../../core/base/index.js'
 import { AgentError } from '../base/index.js'
 import type { Credential } from './auth/types.js'
 import { bounded } from './body.js'
@@ -28,7 +29,7 @@ const mostHops = 5
  */
 export function transport(model: Model, credential: Credential, extra: { headers: Record<string, string>; query: Record<string, string> }, base: Fetch): Fetch {
   return async (input, init = {}) => {
-    let url = new URL(input instanceof Request ? input.url : String(input))
+    let url = new URL(input instanceof Request ? input.url : toText(input))
     const home = model.entry.base_url === undefined ? url.origin : new URL(model.entry.base_url).origin
     const door = await credential.read()
     const own = new Headers()

@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import type { JsonObject, Mode } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { hookBlocks } from './brought.js'
@@ -57,7 +58,7 @@ export async function fire(kernel: Kernel, event: Occasion, { session, matched =
 
 function hear(answer: HookAnswer, event: Occasion, entry: HookEntry, output: HookOutput): void {
   const block = (reason: unknown): void => {
-    if (blockable.includes(event)) answer.block ??= cutHookText(String(reason ?? 'A lifecycle hook objects.'))
+    if (blockable.includes(event)) answer.block ??= cutHookText(toText(reason ?? 'A lifecycle hook objects.'))
   }
   if (output.kind === 'block') return block(output.reason)
   if (output.kind === 'failed') {

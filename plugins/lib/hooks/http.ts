@@ -1,4 +1,4 @@
-import { keepSecret } from '../../../core/base/index.js'
+import { keepSecret, toText } from '../../../core/base/index.js'
 import { fetchPage, hostOf, type WebSettings } from '../net/index.js'
 import type { HookEnvironment, HookEntry } from './entries.js'
 
@@ -41,5 +41,5 @@ function headersOf({ headers = {}, allowedEnvVars: allowed = [] }: HookEntry): R
       keepSecret(value, name)
       return value
     })
-  return Object.fromEntries(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), filled(String(text)).replace(/[\r\n\0]/g, '')]))
+  return Object.fromEntries(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), filled(toText(text)).replace(/[\r\n\0]/g, '')]))
 }

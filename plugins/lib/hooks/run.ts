@@ -1,5 +1,5 @@
 import { isAbsolute, join } from 'node:path'
-import { findProgram, searchPath, VtError, type JsonObject } from '../../../core/base/index.js'
+import { findProgram, searchPath, toText, VtError, type JsonObject } from '../../../core/base/index.js'
 import { spoken } from '../base/index.js'
 import { runShort } from '../process/index.js'
 import { ready, type Ready } from './brought.js'
@@ -51,7 +51,7 @@ async function command({ command, args: declared, env, cwd, base }: Ready, input
   const [name, args] = declared ? [command, declared] : ['sh', ['-c', command]]
   const file = isAbsolute(name) ? name : name.includes('/') ? join(base, name) : findProgram(name, searchPath(process.env.PATH, root))
   if (file === undefined) return failed('is not found')
-  const own = { PROJECT_DIR: root, SESSION_ID: String(input['session_id']), HOOK_EVENT: String(input['hook_event_name']), TRANSCRIPT_PATH: String(input['transcript_path']) }
+  const own = { PROJECT_DIR: root, SESSION_ID: toText(input['session_id']), HOOK_EVENT: toText(input['hook_event_name']), TRANSCRIPT_PATH: toText(input['transcript_path']) }
   const named = Object.fromEntries(Object.entries(own).flatMap(([name, value]) => [[`VTCODE_${name}`, value], [`CLAUDE_${name}`, value]]))
   const program = { file, args, cwd, env: { ...env, ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
   const ended = await runShort(program, { signal, seconds, most: largest.answer, goesOn: saysAsync })
@@ -82,7 +82,7 @@ function readAnswer(code: number | undefined, stdout: string, stderr: string, fa
       if (code !== 2) return failed('prints invalid JSON')
     }
   }
-  if (code === 2) return { kind: 'block', reason: cutHookText(String(json['reason'] ?? (stderr || 'A lifecycle hook blocks this.'))), json }
+  if (code === 2) return { kind: 'block', reason: cutHookText(toText(json['reason'] ?? (stderr || 'A lifecycle hook blocks this.'))), json }
   if (code === undefined) return failed('was ended by a signal')
   if (code !== 0) return failed(`ended with the exit code ${code}`, { exited: true })
   return { kind: 'said', json, text: stdout.startsWith('{') ? '' : cutHookText(stdout) }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { toText } from '../../../core/base/index.js'
 import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import { patchedPaths } from '../../../core/input/index.js'
 import type { Dialect } from './entries.js'
@@ -42,7 +43,7 @@ function renamed(name: string, fields: Record<string, string>, convert: Record<s
     const entries = Object.entries(fields).flatMap(([own, theirs]) => {
       const value = given[own]
       if (value === undefined) return []
-      if (theirs === 'file_path') return [[theirs, absolute(String(value))]]
+      if (theirs === 'file_path') return [[theirs, absolute(toText(value))]]
       return [[theirs, convert[own] ? convert[own].to(value) : value]]
     })
     const kept = Object.fromEntries(Object.entries(given).filter(([field]) => !Object.hasOwn(fields, field)))
@@ -57,7 +58,7 @@ function renamed(name: string, fields: Record<string, string>, convert: Record<s
 const edit: Teller = (given, absolute) => {
   const one = { path: 'file_path', old_str: 'old_string', new_str: 'new_string', replace_all: 'replace_all' }
   if (!Array.isArray(given['edits'])) return renamed('Edit', one)(given, absolute)
-  return (given['edits'] as JsonObject[]).map(({ old_str: old_string, new_str: new_string, replace_all = false }) => ['Edit', { file_path: absolute(String(given['path'])), old_string, new_string, replace_all }])
+  return (given['edits'] as JsonObject[]).map(({ old_str: old_string, new_str: new_string, replace_all = false }) => ['Edit', { file_path: absolute(toText(given['path'])), old_string, new_string, replace_all }])
 }
 
 /** One event for each path: a new one is written, one that changes or goes is edited. */

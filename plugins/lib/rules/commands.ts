@@ -1,4 +1,4 @@
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { findProgram, searchPath, toText } from '../../../core/base/index.js'
 import type { CallFacts } from './facts.js'
 import { changesFolder, commandFolders, targetOf } from './folders.js'
 import { gitOptions, isGit, lookedAt, looksWithGit, programOfUser, showsContents } from './git.js'
@@ -85,7 +85,7 @@ function oddity({ call: { input } }: CallFacts): string | undefined {
   const set = Object.keys((input.env ?? {}) as object).find((name) => !harmless.test(name))
   if (set !== undefined) return `it sets ${set}`
   if (input.login === true) return 'a login shell reads a profile first'
-  return input.shell === undefined || input.shell === 'bash' || input.shell === 'sh' ? undefined : `its text is for ${String(input.shell)}`
+  return input.shell === undefined || input.shell === 'bash' || input.shell === 'sh' ? undefined : `its text is for ${toText(input.shell)}`
 }
 
 export function objection(line: ParsedLine): string | undefined {
@@ -173,7 +173,7 @@ function isInstalled(name: string, root: string): boolean {
   return known
 }
 
-export const commandFolder = ({ call: { input } }: CallFacts): string => String(input.workdir ?? input.cwd ?? '.')
+export const commandFolder = ({ call: { input } }: CallFacts): string => toText(input.workdir ?? input.cwd ?? '.')
 const placeOf = (facts: CallFacts): WordPlace => ({ folder: commandFolder(facts), workspace: facts.workspace })
 export const placesIn = (line: ParsedLine, facts: CallFacts): Promise<WordPlace[]> => commandFolders(line, placeOf(facts))
 

@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import { propertiesOf } from '../../../core/registry/index.js'
@@ -45,7 +46,7 @@ function linesOf(call: Call, names: string[]): readonly ParsedLine[] {
 function lineOf(command: string | string[], { env, input, shell, tty }: Readonly<JsonObject>): ParsedLine {
   const around: Around = { ...(typeof env === 'object' && env !== null && { env: env as Record<string, string> }), ...(typeof input === 'string' && { stdin: input }), isTerminal: tty === true }
   const line = readCommand(command, around)
-  return typeof command === 'string' && ![undefined, 'bash', 'sh'].includes(shell as string) ? { ...line, hidden: line.hidden ?? `its text is for ${String(shell)}` } : line
+  return typeof command === 'string' && ![undefined, 'bash', 'sh'].includes(shell as string) ? { ...line, hidden: line.hidden ?? `its text is for ${toText(shell)}` } : line
 }
 
 /** `args` beside a command are its further words, never shell. */

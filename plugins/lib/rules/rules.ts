@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { hostPattern, pathPattern, problem, wildcard, type Call, type Effect, type Mode } from '../../../core/base/index.js'
+import { hostPattern, pathPattern, problem, toText, wildcard, type Call, type Effect, type Mode } from '../../../core/base/index.js'
 import { isEffect, leaves, mayAllow, speaksOf, type ruleFamilies } from '../../../core/registry/index.js'
 import { commandEntry, type CommandEntry } from './command_entry.js'
 import { commandPattern } from './command_pattern.js'
@@ -74,7 +74,7 @@ function byName(name: string, opens: boolean): (facts: CallFacts) => boolean {
 
 function property(name: string, pattern: string): (call: Call) => boolean {
   const matches = wildcard(pattern)
-  return (call) => ['string', 'number', 'boolean'].includes(typeof call.input[name]) && matches(String(call.input[name]))
+  return (call) => ['string', 'number', 'boolean'].includes(typeof call.input[name]) && matches(toText(call.input[name]))
 }
 
 function splitOnce(text: string, separator: string): [string, string | undefined] {

@@ -1,4 +1,4 @@
-import { isObject, nearest, type Schema } from '../../../core/base/index.js'
+import { isObject, nearest, toText, type Schema } from '../../../core/base/index.js'
 import type { Fault } from '../../../core/input/index.js'
 
 /** What an input says of a property that a template refers to. */
@@ -27,7 +27,7 @@ function kindOf(schema: unknown): Declared['type'] {
   if (!isObject(schema)) return 'unknown'
   const types = [schema['type'] ?? []].flat().filter((one) => one !== 'null')
   const [only] = types
-  if (types.length !== 1) return types.length > 1 && types.every((one) => ['string', 'number', 'integer', 'boolean'].includes(String(one))) ? 'scalar' : 'unknown'
+  if (types.length !== 1) return types.length > 1 && types.every((one) => ['string', 'number', 'integer', 'boolean'].includes(toText(one))) ? 'scalar' : 'unknown'
   return only === 'array' ? 'list' : only === 'object' ? 'object' : 'scalar'
 }
 

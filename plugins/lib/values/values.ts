@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { keepSecret, looksSecret, problem, VtError, type Contribution, type JsonObject } from '../../../core/base/index.js'
+import { keepSecret, looksSecret, problem, toText, VtError, type Contribution, type JsonObject } from '../../../core/base/index.js'
 import type { AdapterContext } from '../../../core/kernel/index.js'
 import { printed as programOutput } from '../process/index.js'
 
@@ -30,10 +30,10 @@ export async function resolveValue(value: unknown, asking: ValueScope): Promise<
   if (others.length > 0 || form === '') throw refused(asking, `it is not one of: text, ${forms.slice(0, -1).map((name) => `{ ${name} }`).join(', ')}`)
   const own = asking.contribution.layer !== 'workspace'
   if (!own && (form === 'file' || form === 'keychain')) throw refused(asking, `{ ${form} } counts in your own settings and manifests only`)
-  if (form === 'option') return textOf(option(String(declared['option']), asking), asking)
+  if (form === 'option') return textOf(option(toText(declared['option']), asking), asking)
   if (form === 'join') return (await Promise.all((declared['join'] as unknown[]).map((part) => resolveValue(part, asking)))).join('')
-  if (form === 'input') return textOf(asking.input?.[String(declared['input'])], asking)
-  if (form === 'secret') return secret(String(declared['secret']), asking)
+  if (form === 'input') return textOf(asking.input?.[toText(declared['input'])], asking)
+  if (form === 'secret') return secret(toText(declared['secret']), asking)
   return outside(form, declared, asking)
 }
 
@@ -50,7 +50,7 @@ export async function resolveValues(values: unknown, asking: ValueScope): Promis
 export async function resolveWords(values: readonly unknown[], asking: ValueScope): Promise<string[]> {
   const words = values.map(async (value) => {
     const key = typeof value === 'object' && value !== null ? (value as JsonObject)['option'] : undefined
-    const found = key === undefined ? undefined : option(String(key), asking)
+    const found = key === undefined ? undefined : option(toText(key), asking)
     if (Array.isArray(found)) return found.map((item) => textOf(item, asking) ?? '')
     const text = await resolveValue(value, asking)
     return text === undefined ? [] : [text]
@@ -86,8 +86,8 @@ async function secret(key: string, asking: ValueScope): Promise<string | undefin
 }
 
 async function outside(form: string, declared: JsonObject, asking: ValueScope): Promise<string> {
-  if (form === 'env') return variable(String(declared['env']), asking, declared['default'])
-  const text = form === 'file' ? await fileText(String(declared['file']), asking) : await printed(form, declared, asking)
+  if (form === 'env') return variable(toText(declared['env']), asking, declared['default'])
+  const text = form === 'file' ? await fileText(toText(declared['file']), asking) : await printed(form, declared, asking)
   keepSecret(text, asking.field)
   return text
 }
@@ -151,7 +151,7 @@ const keeper = ({ service, account }: { service: string; account: string }): str
 function textOf(value: unknown, asking: ValueScope): string | undefined {
   if (value === undefined || value === null) return undefined
   if (!['string', 'number', 'boolean'].includes(typeof value)) throw refused(asking, 'a text, number or boolean is needed')
-  const text = String(value)
+  const text = toText(value)
   if (text.includes('\0')) throw refused(asking, 'the text would hold a NUL character')
   return text
 }

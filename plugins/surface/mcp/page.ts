@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 const PAGE = 200
 
 /** A part of a long list. The cursor is a place in it; a list that shrank meanwhile ends early, it never fails. */
@@ -5,5 +6,5 @@ export function page<T>(items: readonly T[], cursor: string | undefined): { item
   const from = cursor === undefined ? 0 : Number(/^[1-9]\d{0,6}$/.exec(cursor)?.[0])
   if (Number.isNaN(from)) return undefined
   const to = from + PAGE
-  return { items: items.slice(from, to), ...(to < items.length && { nextCursor: String(to) }) }
+  return { items: items.slice(from, to), ...(to < items.length && { nextCursor: toText(to) }) }
 }

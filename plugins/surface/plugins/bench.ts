@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { makeFolder } from '../../../core/base/index.js'
+import { makeFolder, toText } from '../../../core/base/index.js'
 import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel, type Settings } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { dataKeys } from '../../../core/schema/index.js'
@@ -25,7 +25,7 @@ export async function onBench<T>({ path, inspection, run, io }: Setting, files: 
       const file = resolve(workspace, name)
       if (!file.startsWith(`${workspace}/`)) throw new Error(`'${name}' leads out of the workspace of the example`)
       makeFolder(dirname(file))
-      writeFileSync(file, String(text))
+      writeFileSync(file, toText(text))
     }
     const except = run || surface !== 'validate' ? [] : inspection.contributions.filter(executes).map(({ name }) => `*:${name}`)
     const kernel = await createKernel({

@@ -1,6 +1,7 @@
 import { cpSync, existsSync, lstatSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { toText } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { started, type Starting } from './started.js'
@@ -52,7 +53,7 @@ function requireSound(root: string): string[] {
   const own: string[] = []
   for (const [path, { resolved, integrity, link, inBundle }] of Object.entries(packages)) {
     if (path === '' || inBundle === true) continue
-    const from = String(resolved)
+    const from = toText(resolved)
     const [, tarball = ''] = /^file:((?!.*\.\.)[\w@-][\w@./-]*\.t(?:ar\.)?gz)$/.exec(from) ?? []
     if (link === true) throw refuse(`'${path}' is a link`)
     if (typeof integrity !== 'string' || !/^sha(?:1|256|384|512)-/.test(integrity)) throw refuse(`'${path}' is without a hash`)

@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { grantedBlocks, sha256 } from '../../../core/base/index.js'
+import { grantedBlocks, sha256, toText } from '../../../core/base/index.js'
 import type { Contribution, JsonObject } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { canonicalJson, treeDigest } from '../../../core/trust/index.js'
@@ -58,7 +58,7 @@ function deedsOf(contribution: Contribution, root: string): string[] {
     ...(kind === 'adapter' ? [`serves manifests with the key '${manifest.key}'`] : []),
     ...(code === undefined ? [] : [`runs the code in ${code} (${here}) ${['surface', 'adapter', 'provider'].includes(kind) ? 'inside the program, with all your rights' : 'in a process of its own'}`]),
     ...(run ? [`starts ${JSON.stringify(run)}${env(manifest['env'])}`] : []),
-    ...(http ? [`connects to ${String(http['method'] ?? 'GET')} ${String(http['url'])}`] : []),
+    ...(http ? [`connects to ${toText(http['method'] ?? 'GET')} ${toText(http['url'])}`] : []),
     ...(mcp ? [serverDeed(mcp['server'], own)] : []),
     ...(foreign === undefined ? [] : [`has the adapter of '${foreign}' do ${JSON.stringify(manifest[foreign])}`]),
     ...hookDeeds(manifest.hooks),
@@ -69,14 +69,14 @@ function deedsOf(contribution: Contribution, root: string): string[] {
 
 function providerDeed(provider: JsonObject): string {
   const { name, base_url, package: made, api_key_env, auth, headers } = provider
-  const key = auth === undefined && api_key_env !== 'none' ? [String(api_key_env ?? `${String(name).toUpperCase().replace(/-/g, '_')}_API_KEY`)] : []
+  const key = auth === undefined && api_key_env !== 'none' ? [toText(api_key_env ?? `${toText(name).toUpperCase().replace(/-/g, '_')}_API_KEY`)] : []
   const named = [...JSON.stringify([base_url ?? '', headers ?? {}]).matchAll(/\$\{?(\w+)/g)].map(([, variable]) => variable!)
   const variables = [...new Set([...key, ...named])]
-  return `sends conversations and tools to the models at ${String(base_url ?? made)}${variables.length > 0 ? `, with what is in ${variables.join(', ')}` : ''}`
+  return `sends conversations and tools to the models at ${toText(base_url ?? made)}${variables.length > 0 ? `, with what is in ${variables.join(', ')}` : ''}`
 }
 
 function serverDeed(server: unknown, root: string): string {
-  if (typeof server !== 'object' || server === null) return `calls the server ${String(server)} of the settings`
+  if (typeof server !== 'object' || server === null) return `calls the server ${toText(server)} of the settings`
   const { command, args, env: variables, cwd, url } = server as JsonObject
   if (url !== undefined) return `connects to the server ${spoken(url)}`
   return `starts the server ${JSON.stringify([command, ...((args ?? []) as unknown[])].map(spoken))} in ${spoken(cwd ?? root)}${env(variables)}`
@@ -87,7 +87,7 @@ function hookDeeds(block: Contribution['manifest']['hooks'] = {}): string[] {
     groups.flatMap(({ matcher, hooks = [] }) =>
       (hooks as JsonObject[]).map(({ command, args = [], url }) => {
         const at = `at ${event}${typeof matcher === 'string' && matcher !== '' && matcher !== '*' ? ` of ${matcher}` : ''}`
-        return url === undefined ? `runs ${JSON.stringify([command, ...(args as unknown[])].map(spoken).join(' '))} with all your rights ${at}` : `tells ${String(url)} ${at}`
+        return url === undefined ? `runs ${JSON.stringify([command, ...(args as unknown[])].map(spoken).join(' '))} with all your rights ${at}` : `tells ${toText(url)} ${at}`
       }),
     ),
   )
@@ -113,7 +113,7 @@ function references(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(references)
   if (typeof value !== 'object' || value === null) return []
   const [[key, item] = ['', undefined], ...others] = Object.entries(value)
-  if (others.length === 0 && ['env', 'file', 'keychain'].includes(key) && typeof item !== 'object') return [`${key === 'env' ? 'the variable' : `the ${key}`} ${String(item)}`]
+  if (others.length === 0 && ['env', 'file', 'keychain'].includes(key) && typeof item !== 'object') return [`${key === 'env' ? 'the variable' : `the ${key}`} ${toText(item)}`]
   if (key === 'command' && Array.isArray(item)) return [`what ${JSON.stringify(item)} prints`]
   return Object.values(value).flatMap(references)
 }

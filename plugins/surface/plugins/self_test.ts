@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { findProgram, searchPath, toText } from '../../../core/base/index.js'
 import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
 import { executes, foreignKey, onBench, type Setting } from './bench.js'
 import { tempFolder } from '../../lib/base/index.js'
@@ -70,12 +70,12 @@ function rendered({ call, would = {} }: Explanation, expect: JsonObject): string
 function compared(result: Result, { ok, code, output, text_includes, notices }: JsonObject): SelfTestOutcome {
   const shown = result.ok ? JSON.stringify(result.output) : `${result.error.code}: ${result.error.message}`
   if (ok !== undefined && result.ok !== ok) return failed(`the answer is ${shown.slice(0, 400)}`)
-  if (code !== undefined && (result.ok || result.error.code !== code)) return failed(`the answer is ${shown.slice(0, 400)} instead of ${String(code)}`)
+  if (code !== undefined && (result.ok || result.error.code !== code)) return failed(`the answer is ${shown.slice(0, 400)} instead of ${toText(code)}`)
   if (output !== undefined) {
     const difference = differs(result.ok ? result.output : undefined, output, 'output')
     if (difference !== undefined) return failed(difference)
   }
-  if (text_includes !== undefined && !(result.ok && (result.text ?? '').includes(String(text_includes)))) return failed(`the text does not include ${JSON.stringify(text_includes)}`)
+  if (text_includes !== undefined && !(result.ok && (result.text ?? '').includes(toText(text_includes)))) return failed(`the text does not include ${JSON.stringify(text_includes)}`)
   const codes = (result.notices ?? []).map((notice) => notice.code)
   const missing = ((notices ?? []) as string[]).filter((name) => !codes.includes(name))
   return missing.length > 0 ? failed(`there is no notice ${missing.join(', ')}`) : passed
@@ -88,7 +88,7 @@ function judged({ id, name }: Contribution, { files = {}, call, expect = {} }: E
     if (verdict === 'refused') return failed(`the call is refused before any policy is asked: ${reason ?? ''}`)
     const word = chain.find(({ policy }) => policy === id || policy.endsWith(`:${name}`))
     const actual = word?.verdict ?? 'none'
-    return actual === expect['verdict'] ? passed : failed(`the verdict is ${actual}${word?.reason ? ` (${word.reason})` : ''} instead of ${String(expect['verdict'])}`)
+    return actual === expect['verdict'] ? passed : failed(`the verdict is ${actual}${word?.reason ? ` (${word.reason})` : ''} instead of ${toText(expect['verdict'])}`)
   })
 }
 
@@ -124,6 +124,6 @@ function differs(actual: unknown, expected: unknown, place: string): string | un
     if (typeof actual !== 'object' || actual === null) return `${place} is ${JSON.stringify(actual)}, no object`
     return first(Object.entries(expected).map(([key, item]) => differs((actual as JsonObject)[key], item, `${place}.${key}`)))
   }
-  return Object.is(actual, expected) ? undefined : `${place} is ${String(JSON.stringify(actual)).slice(0, 400)} instead of ${JSON.stringify(expected)}`
+  return Object.is(actual, expected) ? undefined : `${place} is ${toText(JSON.stringify(actual)).slice(0, 400)} instead of ${JSON.stringify(expected)}`
 }
 const first = (differences: (string | undefined)[]): string | undefined => differences.find((one) => one !== undefined)

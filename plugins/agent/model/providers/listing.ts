@@ -1,4 +1,4 @@
-import { deadline } from '../../../../core/base/index.js'
+import { deadline, toText } from '../../../../core/base/index.js'
 import { homeOf } from '../../../../core/config/index.js'
 import type { Kernel } from '../../../../core/kernel/index.js'
 import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
@@ -83,6 +83,6 @@ async function discoveredModels(kernel: Kernel, source: ProviderSource, provider
 /** Ids as OpenAI and Anthropic (`data`) and Google (`models`, named `models/<id>`) list them. */
 function idsIn(answer: unknown): string[] {
   const { data, models } = (answer ?? {}) as { data?: { id?: unknown }[]; models?: { name?: unknown }[] }
-  const ids = Array.isArray(data) ? data.map((one) => one?.id) : Array.isArray(models) ? models.map(({ name }) => String(name).replace(/^models\//, '')) : []
+  const ids = Array.isArray(data) ? data.map((one) => one?.id) : Array.isArray(models) ? models.map(({ name }) => toText(name).replace(/^models\//, '')) : []
   return ids.filter((id): id is string => typeof id === 'string' && id !== '' && id.length <= 256)
 }

@@ -1,3 +1,4 @@
+import { toText } from '../../../../core/base/index.js'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import { AgentError, messageOf } from '../../base/index.js'
 import type { Resolve } from '../auth/types.js'
@@ -44,7 +45,7 @@ export async function moduleModel({ source, name }: Model, context: ClientContex
   if (!provider.generate) {
     const model = provider.languageModel!(name)
     if (model?.specificationVersion === 'v3') return model
-    throw new AgentError('VT_PROVIDER_VERSION', `The module of the provider '${source.entry.name}' makes models of version '${String(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`)
+    throw new AgentError('VT_PROVIDER_VERSION', `The module of the provider '${source.entry.name}' makes models of version '${toText(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`)
   }
   const stream = (options: LanguageModelV3CallOptions) => {
     const signal = options.abortSignal ?? new AbortController().signal
@@ -70,21 +71,21 @@ async function* adapted(parts: AsyncIterable<Part>): AsyncGenerator<LanguageMode
     if (part.type === 'text' || part.type === 'reasoning') {
       if (open?.type !== part.type) {
         yield* close()
-        open = { type: part.type, id: String(count++) }
+        open = { type: part.type, id: toText(count++) }
         yield { type: `${part.type}-start`, id: open.id }
       }
-      yield { type: `${part.type}-delta`, id: open.id, delta: String(part.text) }
+      yield { type: `${part.type}-delta`, id: open.id, delta: toText(part.text) }
       continue
     }
     yield* close()
     open = undefined
     if (part.type === 'tool_call') {
-      yield { type: 'tool-call', toolCallId: part.id ?? '', toolName: String(part.name), input: typeof part.arguments === 'string' ? part.arguments : JSON.stringify(part.arguments ?? {}) }
+      yield { type: 'tool-call', toolCallId: part.id ?? '', toolName: toText(part.name), input: typeof part.arguments === 'string' ? part.arguments : JSON.stringify(part.arguments ?? {}) }
     } else if (part.type === 'usage') {
       usage = { inputTokens: { ...usage.inputTokens, total: part.input_tokens, cacheRead: part.cached_input_tokens }, outputTokens: { ...usage.outputTokens, total: part.output_tokens } }
     } else if (part.type === 'error') {
       const { message, status, retry_after_ms: wait } = part
-      yield { type: 'error', error: Object.assign(new Error(String(message)), status !== undefined && { statusCode: status }, wait !== undefined && { responseHeaders: { 'retry-after-ms': String(wait) } }) }
+      yield { type: 'error', error: Object.assign(new Error(toText(message)), status !== undefined && { statusCode: status }, wait !== undefined && { responseHeaders: { 'retry-after-ms': toText(wait) } }) }
       return
     } else if (part.type === 'finish') {
       const unified = part.reason ?? 'stop'

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { toText } from '../../../../core/base/index.js'
 import type { LanguageModelV3, ProviderV3 } from '@ai-sdk/provider'
 import type { JsonObject } from '../../../../core/base/index.js'
 import { AgentError, messageOf } from '../../base/index.js'
@@ -46,7 +47,7 @@ export async function packagedModel({ entry, name, source }: Model, { fetch, res
   const model = modelFrom(make as (options: object) => Partial<ProviderV3> | undefined, options, name)
   if (model instanceof Error) throw new AgentError('VT_PROVIDER_PACKAGE', `'${factory}' of the package '${wanted}' fails: ${model.message}`)
   if (model?.specificationVersion === 'v3') return model
-  throw new AgentError('VT_PROVIDER_VERSION', `The package '${wanted}' makes models of version '${String(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`)
+  throw new AgentError('VT_PROVIDER_VERSION', `The package '${wanted}' makes models of version '${toText(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`)
 }
 
 function factoryOf(wanted: string): string | undefined {
@@ -59,7 +60,7 @@ function modelFrom(make: (options: object) => Partial<ProviderV3> | undefined, o
   try {
     return make(options)?.languageModel?.(name)
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
+    return error instanceof Error ? error : new Error(toText(error))
   }
 }
 

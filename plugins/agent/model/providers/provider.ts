@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { problem, shortLine, visibleLine, type Contribution, type JsonObject } from '../../../../core/base/index.js'
+import { problem, shortLine, toText, visibleLine, type Contribution, type JsonObject } from '../../../../core/base/index.js'
 import { homeOf } from '../../../../core/config/index.js'
 import type { Kernel, Provider } from '../../../../core/kernel/index.js'
 import { expandVariables } from '../../../lib/values/index.js'
@@ -157,7 +157,7 @@ export function uncountedModels(kernel: Kernel, env: Env): string[] {
   const names = (value: unknown) => (Array.isArray(value) ? value : []).map(({ name }: ProviderEntry) => name).join(', ')
   const unread = kernel.diagnostics().filter(({ code }) => code === 'VT_CONFIG_UNTRUSTED').map(({ files: [file = ''] }) => visibleLine(basename(file)))
   const code = unread.map((file) => `${file} may name providers; it is not trusted: \`vtcode trust\`.`)
-  return [...waits('custom_providers', (value) => `provider ${names(value)}`), ...waits('agent.model', (value) => `model ${String(value)}`), ...code, ...providerSources(kernel, env).faults]
+  return [...waits('custom_providers', (value) => `provider ${names(value)}`), ...waits('agent.model', (value) => `model ${toText(value)}`), ...code, ...providerSources(kernel, env).faults]
 }
 
 function modelOf(kernel: Kernel, env: Env, id: string | undefined): Model {
