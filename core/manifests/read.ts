@@ -35,6 +35,11 @@ export interface ManifestPlace {
 
 /** Reads and checks one manifest file; an action may have one of the keys that `adapters` of others serve. Never throws: what is wrong becomes a diagnostic with its line. */
 export async function readManifest(file: string, place: ManifestPlace, shelf?: ParseCache, adapters: readonly string[] = []): Promise<ManifestReading> {
+  // The rest of what a repository brings is read also where one of its files has a shape that nobody thought of.
+  return understood(file, place, shelf, adapters).catch((error: unknown) => ({ name: basename(file, extname(file)), kind: 'unknown', diagnostics: [fromError(error, file)] }))
+}
+
+async function understood(file: string, place: ManifestPlace, shelf: ParseCache | undefined, adapters: readonly string[]): Promise<ManifestReading> {
   const reading: ManifestReading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
   let bytes: Buffer
   let data: Data
@@ -52,7 +57,8 @@ export async function readManifest(file: string, place: ManifestPlace, shelf?: P
 
   const raw = data.value as Manifest | null
   if (typeof raw === 'object' && raw !== null && !Array.isArray(raw)) {
-    reading.kind = Object.hasOwn(keysOf(), raw.kind ?? 'action') ? (raw.kind ?? 'action') : 'unknown'
+    const kind = toText(raw.kind ?? 'action')
+    reading.kind = Object.hasOwn(keysOf(), kind) ? (kind as Kind) : 'unknown'
     reading.name = nameOf(raw) ?? reading.name
     if (nameOf(raw) !== undefined) Object.assign(reading, servedBy(raw))
   }

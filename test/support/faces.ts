@@ -1,15 +1,19 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { createKernel } from 'vtcode'
+import { createKernel, type Asker } from 'vtcode'
 import type { TempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from './program.js'
+import { bin, surroundings, vtcode, type Ran } from './program.js'
+import { typing } from './terminal.js'
 
 export interface Answer {
   ok: boolean
   output?: Record<string, unknown>
   text?: string
-  error?: { code: string; message: string; details?: object }
+  error?: { code: string; message: string; hint?: string; details?: object }
 }
 /** One way to call tools from outside, in mode auto and with nobody who could be asked. */
 export interface Face extends AsyncDisposable {
@@ -23,37 +27,46 @@ interface Place {
   /** The workspace. */
   root: string
   env?: Record<string, string>
+  /** `auto` if it is not given. */
+  mode?: 'auto' | 'full-auto'
+  /** Of a user who takes the first choice of every form, and writes `x` where there is none: gets each text that they are shown. */
+  shown?(text: string): void
 }
 
 /** Every way to a call from outside, each as its users have it: the built program, one process for all calls where there is such a thing. */
 export const faces: Record<string, (place: Place) => Promise<Face>> = {
-  'the library': async ({ home, root, env }) => {
-    const kernel = await createKernel({ workspace: root, home: home.home, env: surroundings(home, env), mode: 'auto' })
-    const call = async (tool: string, input: unknown) => (await kernel.call(tool, input, { session: 'face' })) as Answer
+  'the library': async ({ home, root, env, mode = 'auto', shown }) => {
+    const kernel = await createKernel({ workspace: root, home: home.home, env: surroundings(home, env), mode })
+    const ask: Asker = async (questions) => {
+      for (const { id, header, question, options = [] } of questions) for (const text of [id, header, question, ...options.flatMap(({ label, description }) => [label, description])]) shown!(text)
+      return Object.fromEntries(questions.map(({ id, options }) => [id, options?.[0] ? { selected: [options[0].label] } : { selected: [], other: 'x' }]))
+    }
+    const call = async (tool: string, input: unknown) => (await kernel.call(tool, input, { session: 'face', ...(shown && { ask }) })) as Answer
     return { call, atOnce: 1, [Symbol.asyncDispose]: () => kernel.close() }
   },
-  'the command line': async ({ home, root, env }) => {
+  'the command line': async ({ home, root, env, mode = 'auto', shown }) => {
     const call = async (tool: string, input: unknown) => {
-      const { stdout, stderr, code } = await vtcode(home, ['call', '--workspace', root, '--mode', 'auto', tool, '--input', '-'], { stdin: JSON.stringify(input), cwd: root, ...(env && { env }) })
+      const words = ['call', '--workspace', root, '--mode', mode, tool]
+      const { stdout, stderr, code } = shown ? await atTerminal(home, root, words, input, shown, env) : await vtcode(home, [...words, '--input', '-'], { stdin: JSON.stringify(input), cwd: root, ...(env && { env }) })
       // What is no call at all is a usage error, told to people.
       return stdout ? (JSON.parse(stdout) as Answer) : { ok: false, error: { code: `EXIT_${code}`, message: stderr } }
     }
     return { call, atOnce: 4, [Symbol.asyncDispose]: async () => {} }
   },
-  'MCP over stdio': async ({ home, root, env }) => {
-    const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--workspace', root, 'mcp', '--structured'], cwd: root, env: surroundings(home, env), stderr: 'ignore' }))
+  'MCP over stdio': async ({ home, root, env, mode = 'auto', shown }) => {
+    const client = clientOf(shown)
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--workspace', root, '--mode', mode, 'mcp', '--structured'], cwd: root, env: surroundings(home, env), stderr: 'ignore' }))
     return { call: overMcp(client), atOnce: 1, [Symbol.asyncDispose]: () => client.close() }
   },
-  'MCP over HTTP': async ({ home, root, env }) => {
-    const child = spawn(process.execPath, [bin, '--workspace', root, 'mcp', '--http', '0', '--structured'], { cwd: root, env: surroundings(home, env), stdio: ['ignore', 'ignore', 'pipe'] })
+  'MCP over HTTP': async ({ home, root, env, mode = 'auto', shown }) => {
+    const child = spawn(process.execPath, [bin, '--workspace', root, '--mode', mode, 'mcp', '--http', '0', '--structured'], { cwd: root, env: surroundings(home, env), stdio: ['ignore', 'ignore', 'pipe'] })
     let said = ''
     await new Promise<void>((resolve, reject) => {
       child.stderr.on('data', (chunk) => /\n\}\n/.test((said += String(chunk))) && resolve())
       child.once('exit', () => reject(new Error(said)))
     })
     const headers = { authorization: /Bearer [\w-]+/.exec(said)![0] }
-    const client = new Client({ name: 'test', version: '1' })
+    const client = clientOf(shown)
     await client.connect(new StreamableHTTPClientTransport(new URL(/http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(said)![0]), { requestInit: { headers } }))
     const end = async () => {
       await client.close()
@@ -61,6 +74,37 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
     }
     return { call: overMcp(client), atOnce: 1, [Symbol.asyncDispose]: end }
   },
+}
+
+/** Of a long table what a face is asked: all by the library and over pipes, a part where a call costs the start of a program or is the same over another wire. */
+export const rowsOf = <T>(face: string, rows: readonly T[], every: number): T[] => rows.filter((_, at) => ['the library', 'MCP over stdio'].includes(face) || at % every === 0)
+
+/** A client of MCP, whose user answers forms where somebody wants to see them. */
+function clientOf(shown: Place['shown']): Client {
+  const client = new Client({ name: 'test', version: '1' }, shown && { capabilities: { elicitation: { form: {} } } })
+  if (shown) {
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      const { message, requestedSchema } = params as { message: string; requestedSchema: { properties: Record<string, { title?: string; description?: string; enum?: string[] }> } }
+      const fields = Object.entries(requestedSchema.properties)
+      // Our own form lists the choices below the question, a line each.
+      for (const line of message.split('\n')) shown(line)
+      for (const [name, { title = '', description = '', enum: choices = [] }] of fields) for (const text of [name, title, description, ...choices]) shown(text)
+      return { action: 'accept', content: Object.fromEntries(fields.flatMap(([name, { enum: choices }]) => (choices ? [[name, choices[0]!]] : name.endsWith('_OTHER') ? [] : [[name, 'x']]))) }
+    })
+  }
+  return client
+}
+
+/** One call by a person at a terminal, who sees all that is written to it; its answer goes to a file. */
+async function atTerminal(home: TempWorkspace, root: string, words: string[], input: unknown, shown: NonNullable<Place['shown']>, env?: Record<string, string>): Promise<Ran> {
+  const file = join(home.home, `answer-${randomUUID()}`)
+  const person = await typing({ root, env: surroundings(home, env) } as never, ['-c', 'file=$1; shift; exec "$@" > "$file"', 'sh', file, process.execPath, bin, ...words, '--input', JSON.stringify(input)], { program: '/bin/sh' })
+  // No key of a choice, and the first answer to everything that is asked.
+  const keys = setInterval(() => person.terminal.write('x\r'), 100)
+  const { code, rest } = await person.end()
+  clearInterval(keys)
+  shown(rest)
+  return { code, stdout: await readFile(file, 'utf8'), stderr: rest }
 }
 
 const overMcp = (client: Client): Face['call'] => async (name, input) => {

@@ -3,8 +3,9 @@ import { createServer as createSocketServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Config, JsonObject, Result } from 'vtcode'
-import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import type { JsonObject } from 'vtcode'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { faces, rowsOf, type Answer, type Face } from '../../../support/faces.js'
 
 interface Got {
   url: string
@@ -47,27 +48,38 @@ const raw = createSocketServer((socket) => {
 })
 const portOf = (one: { address(): unknown }): number => (one.address() as { port: number }).port
 let place: TempWorkspace
-let vt: Booted
+let manifests: [file: string, text: string][]
 beforeAll(async () => {
   for (const one of [server, stranger, raw]) await new Promise<void>((resolve) => void one.listen(0, '127.0.0.1', resolve))
   const written = JSON.stringify(tools).replaceAll('{origin}', `http://127.0.0.1:${portOf(server)}`).replaceAll('{raw}', `http://127.0.0.1:${portOf(raw)}`)
   const input = { properties: { value: { type: 'string' }, values: { type: 'array', items: { type: 'string' } } } }
-  const manifests = Object.entries(JSON.parse(written) as Record<string, JsonObject>).map(([name, http]): [string, string] => [
+  manifests = Object.entries(JSON.parse(written) as Record<string, JsonObject>).map(([name, http]): [string, string] => [
     `${name}.yaml`,
     JSON.stringify({ name: `h_${name}`, description: 'Asks.', effects: ['net', 'write'], ...(http['auth'] ? { secrets: { key: { description: 'The key.' } } } : {}), input, http: { network: { private: true }, ...http } }),
   ])
-  place = await tempWorkspace(Object.fromEntries(manifests))
-  vt = await bootKernel({ manifests: manifests.map(([name]) => join(place.root, name)), env: { ASK_KEY: key }, mode: 'full-auto', config: { secrets: { 'call:key': { env: 'ASK_KEY' } }, automation: { full_auto: { enabled: true, allowed_tools: ['net', 'write'] } } } as Config })
+  const theirs = Object.fromEntries(manifests.map(([name, text]) => [`../home/tools/${name}`, text]))
+  place = await tempWorkspace(theirs)
+  await place.write('../home/.vtcode/vtcode.config.json', JSON.stringify({
+    manifests: ['builtin', ...manifests.map(([name]) => join(place.home, 'tools', name))], secrets: { 'user:key': { env: 'ASK_KEY' } },
+    tools: { max_repeated_tool_calls: 0 }, automation: { full_auto: { enabled: true, allowed_tools: ['net', 'write'] } },
+  }))
 })
 afterAll(async () => {
   for (const one of [server, stranger]) one.closeAllConnections()
   for (const one of [server, stranger, raw]) one.close()
-  await vt[Symbol.asyncDispose]()
   await place[Symbol.asyncDispose]()
 })
-const call = async (tool: string, input: JsonObject = {}): Promise<Result> => {
+let face: Face
+const call = async (tool: string, input: JsonObject = {}): Promise<Answer> => {
   got = []
-  return vt.call(`h_${tool}`, input)
+  return face.call(`h_${tool}`, input)
+}
+/** The same rows through every face, by the built program as its users have it. */
+function through(name: string): void {
+  beforeAll(async () => {
+    face = await faces[name]!({ home: place, root: place.root, mode: 'full-auto', env: { ASK_KEY: key } })
+  })
+  afterAll(() => face[Symbol.asyncDispose]())
 }
 
 const values = [
@@ -75,13 +87,14 @@ const values = [
   '\u2025', '．．', '／', '＼', '\u2044', '‥/x', 'é', '\u0130', '😀', '\ud800', '\u202e', '\u001b[2J', '{value}', '{{', '${x}', '$&', '{$workspace}', '__proto__', 'x'.repeat(4000),
 ]
 
-describe('a value', () => {
-  it.each(values)('is one segment, one pair, one header, one member, or refused: %j', async (value) => {
+describe.each(Object.keys(faces))('a value through %s', (name) => {
+  through(name)
+  it.each(rowsOf(name, values, 15))('is one segment, one pair, one header, one member, or refused: %j', async (value) => {
     const here = (url: string): URL => new URL(url, 'http://x')
     const sent = async (tool: string, input: JsonObject, check: (one: Got) => void): Promise<void> => {
       const result = await call(tool, input)
       if (!result.ok) {
-        expect([result.error.code, got]).toEqual([expect.stringMatching(/^VT_(HTTP_ARGUMENT|INPUT_INVALID)$/), []])
+        expect([result.error!.code, got]).toEqual([expect.stringMatching(/^VT_(HTTP_ARGUMENT|INPUT_INVALID)$/), []])
         return
       }
       expect(got).toHaveLength(1)
@@ -160,8 +173,8 @@ const written: Record<string, [(socket: Socket) => void, RegExp]> = {
   }, /^VT_(HTTP_\w+|CALL_TIMEOUT)$/],
 }
 
-async function survives(result: Result, code: RegExp): Promise<void> {
-  expect(result.ok ? '' : result.error.code).toMatch(code)
+async function survives(result: Answer, code: RegExp): Promise<void> {
+  expect(result.ok ? '' : result.error!.code).toMatch(code)
   expect(JSON.stringify(result)).not.toContain(key)
   expect(strangers).toEqual([])
   expect(({} as { polluted?: unknown }).polluted).toBe(undefined)
@@ -169,12 +182,13 @@ async function survives(result: Result, code: RegExp): Promise<void> {
   expect((await call('get')).ok).toBe(true)
 }
 
-describe('a server', () => {
-  it.each(Object.entries(answers))('that answers with %s fails its own call at most, and gets nobody anything', async (_, [answer, code]) => {
+describe.each(Object.keys(faces))('a server through %s', (name) => {
+  through(name)
+  it.each(rowsOf(name, Object.entries(answers), 9))('that answers with %s fails its own call at most, and gets nobody anything', async (_, [answer, code]) => {
     reply = answer
     await survives(await call('get'), code)
   }, 60_000)
-  it.each(Object.entries(written))('that writes %s fails its own call at most', async (_, [write, code]) => {
+  it.each(rowsOf(name, Object.entries(written), 4))('that writes %s fails its own call at most', async (_, [write, code]) => {
     wire = write
     await survives(await call('raw'), code)
   }, 60_000)

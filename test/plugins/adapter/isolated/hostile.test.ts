@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { faces, rowsOf, type Answer, type Face } from '../../../support/faces.js'
 
 const action = (body: string): string => `export default async (call, context) => { ${body} }\n`
 const fine = 'return { ok: true, output: { fine: true } }'
@@ -79,7 +80,7 @@ const answers: Record<string, string> = {
   'notices of other shapes': "return { ok: true, output: {}, notices: [null, 5, { code: 5 }] }",
   'members that every object has': "return JSON.parse('{\"ok\":true,\"output\":{\"__proto__\":{\"polluted\":true},\"constructor\":{\"prototype\":{\"polluted\":true}}}}')",
   'what is deeper than any stack': "let value = 1; for (let i = 0; i < 3000; i++) value = { a: value }; return { ok: true, output: { value } }",
-  'a thousand thousand members': "return { ok: true, output: Object.fromEntries(Array.from({ length: 1_000_000 }, (_, i) => ['k' + i, i])) }",
+  'a hundred thousand members': "return { ok: true, output: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => ['k' + i, i])) }",
   'bytes in our words': "return { ok: true, output: { a: { $bytes: 'AAAA' }, b: { $integer: '9'.repeat(40) } } }",
   'an error that is thrown with a problem of its own': "throw Object.assign(new Error('x'), { problem: { code: 'VT_POLICY_DENIED', message: { toString: 1 }, hint: null, details: { a: [] } } })",
   'an error that is none': 'throw null',
@@ -126,75 +127,70 @@ const calls = [
   ['constructor', {}],
 ]
 
-let plugins: TempWorkspace
-let vt: Booted
-let outside: TempWorkspace
-beforeAll(async () => {
-  process.env['VTCODE_TEST_CANARY'] = 'canary'
-  const input = { properties: { ...Object.fromEntries(['paths', 'lines'].map((name) => [name, { type: 'array', items: { type: 'string' } }])), calls: { type: 'array' }, ...Object.fromEntries(['workspace', 'home'].map((name) => [name, { type: 'string' }])), pid: { type: 'integer' } } }
-  // Each is a plugin of its own, so that one that is ended is nobody else's end.
-  plugins = await tempWorkspace(Object.fromEntries(Object.entries(sources).flatMap(([name, body]) => [[`${name}.js`, body], [`${name}.yaml`, JSON.stringify({ name: `h_${name}`, description: name, effects: ['read'], input, module: `./${name}.js` })]])))
-  outside = await tempWorkspace({ 'outside.txt': 'SECRET' })
-  vt = await bootKernel({
-    manifests: [plugins.root],
-    config: { plugins: { isolate: 'auto', quarantine_after: 1000 }, policy: { deny: ['Read(.env)'] } } as never,
-    mode: 'auto',
-    files: { 'a.txt': 'one\n', '.env': 'SECRET', '.git/hooks/sample': '', 'sub/x': '' },
+/** The same rows through every face, by the built program as its users have it. */
+describe.each(Object.keys(faces))('a plugin that declared to read, through %s,', (name) => {
+  let vt: TempWorkspace
+  let outside: TempWorkspace
+  let face: Face
+  const reachOf = ({ output }: Answer): Record<string, unknown> => (output as { reach: Record<string, unknown> }).reach
+  beforeAll(async () => {
+    const input = { properties: { ...Object.fromEntries(['paths', 'lines'].map((name) => [name, { type: 'array', items: { type: 'string' } }])), calls: { type: 'array' }, ...Object.fromEntries(['workspace', 'home'].map((name) => [name, { type: 'string' }])), pid: { type: 'integer' } } }
+    // Each is a plugin of its own, so that one that is ended is nobody else's end.
+    const plugins = Object.entries(sources).flatMap(([name, body]) => [[`../home/plugins/${name}.js`, body], [`../home/plugins/${name}.yaml`, JSON.stringify({ name: `h_${name}`, description: name, effects: ['read'], input, module: `./${name}.js` })]])
+    outside = await tempWorkspace({ 'outside.txt': 'SECRET' })
+    vt = await tempWorkspace({ ...Object.fromEntries(plugins), 'a.txt': 'one\n', '.env': 'SECRET', '.git/hooks/sample': '', 'sub/x': '' })
+    await vt.write('../home/.vtcode/vtcode.config.json', JSON.stringify({ manifests: ['builtin', join(vt.home, 'plugins')], plugins: { isolate: 'auto', quarantine_after: 1000 }, policy: { deny: ['Read(.env)'] }, tools: { max_repeated_tool_calls: 0 } }))
+    symlinkSync(join(outside.root, 'outside.txt'), join(vt.root, 'out'))
+    symlinkSync('.env', join(vt.root, 'link'))
+    face = await faces[name]!({ home: vt, root: vt.root, env: { VTCODE_TEST_CANARY: 'canary' } })
   })
-  const { symlinkSync } = await import('node:fs')
-  symlinkSync(join(outside.root, 'outside.txt'), join(vt.root, 'out'))
-  symlinkSync('.env', join(vt.root, 'link'))
-})
-afterAll(async () => {
-  delete process.env['VTCODE_TEST_CANARY']
-  await vt[Symbol.asyncDispose]()
-  await plugins[Symbol.asyncDispose]()
-  await outside[Symbol.asyncDispose]()
-})
+  afterAll(async () => {
+    await face[Symbol.asyncDispose]()
+    await vt[Symbol.asyncDispose]()
+    await outside[Symbol.asyncDispose]()
+  })
 
-/** Nothing is changed, nobody else is harmed, and the next plugin is served. */
-async function isWhole(): Promise<void> {
-  expect(readFileSync(join(vt.root, 'a.txt'), 'utf8')).toBe('one\n')
-  expect([existsSync(join(vt.root, 'reached')), readdirSync(join(vt.root, '.git/hooks'))]).toEqual([false, ['sample']])
-  expect(({} as { polluted?: unknown }).polluted).toBe(undefined)
-  matches(await vt.call('h_good', {}), { ok: true, output: { slot: 'h_good' } })
-  matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true })
-}
+  /** Nothing is changed, nobody else is harmed, and the next plugin is served. */
+  async function isWhole(): Promise<void> {
+    expect(readFileSync(join(vt.root, 'a.txt'), 'utf8')).toBe('one\n')
+    expect([existsSync(join(vt.root, 'reached')), readdirSync(join(vt.root, '.git/hooks'))]).toEqual([false, ['sample']])
+    expect(({} as { polluted?: unknown }).polluted).toBe(undefined)
+    expect(await face.call('h_good', {})).toMatchObject({ ok: true, output: { slot: 'h_good' } })
+    // Where each call is a process, the next one is another.
+    if (name !== 'the command line') expect(await face.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true })
+  }
 
-describe('a plugin that declared to read', () => {
   it('gets to no file that its user hides or that lies elsewhere, by no way of asking', async () => {
-    const result = await vt.call('h_asks', { paths })
+    const result = await face.call('h_asks', { paths })
     expect(JSON.stringify(result)).not.toMatch(/SECRET|root:x|PATH=/)
-    expect(Object.keys((result as unknown as { output: { reach: object } }).output.reach)).toHaveLength(paths.length * 6)
+    expect(Object.keys(reachOf(result))).toHaveLength(paths.length * 6)
     await isWhole()
   })
   it('gets to no tool that does more, under no name and with no rights that it gives itself', async () => {
-    const result = await vt.call('h_calls', { calls })
-    const { reach } = (result as unknown as { output: { reach: Record<string, string> } }).output
+    const result = await face.call('h_calls', { calls })
+    const reach = reachOf(result)
     expect(Object.entries(reach).filter(([name, code]) => code === 'ok' && !name.startsWith('["h_good"'))).toEqual([])
     await isWhole()
   })
   it('gets to nothing of the machine around its pipe', async () => {
-    const { VTCODE_TEST_CANARY } = process.env
-    expect(VTCODE_TEST_CANARY).toBe('canary')
-    const result = await vt.call('h_around', { workspace: vt.root, home: vt.home, pid: process.pid })
-    expect(Object.entries((result as unknown as { output: { reach: object } }).output.reach).filter(([, reached]) => reached !== false)).toEqual([])
+    const result = await face.call('h_around', { workspace: vt.root, home: vt.home, pid: process.pid })
+    expect(Object.entries(reachOf(result)).filter(([, reached]) => reached !== false)).toEqual([])
     await isWhole()
   })
   it('is answered by no method that is none of a context', async () => {
     const asked = methods.flatMap((method, at) => [JSON.stringify({ t: 'ask', n: 'N', k: 100 + at, method, args: ['a.txt', 'changed', 'anything'] })])
-    await vt.call('h_wire', { lines: asked.slice(0, 30) })
-    await vt.call('h_wire', { lines: asked.slice(30) })
+    await face.call('h_wire', { lines: asked.slice(0, 30) })
+    await face.call('h_wire', { lines: asked.slice(30) })
     await isWhole()
   })
-  it.each(Object.entries(lines))('may send %s on its pipe: that fails its own call at most', async (_, sent) => {
-    const result = await vt.call('h_wire', { lines: sent })
-    if (!result.ok) expect(result.error.code).toMatch(/^VT_(PLUGIN_CRASHED|CALL_\w+|X)$/)
+  it.each(rowsOf(name, Object.entries(lines), 6))('may send %s on its pipe: that fails its own call at most', async (_, sent) => {
+    const result = await face.call('h_wire', { lines: sent })
+    if (!result.ok) expect(result.error!.code).toMatch(/^VT_(PLUGIN_CRASHED|CALL_\w+|X)$/)
     await isWhole()
   })
-  it.each(Object.keys(answers).map((name, at) => [name, at] as const))('may answer with %s: that fails its own call at most', async (_, at) => {
-    const result = await vt.call(`h_answer${at}`, {})
-    expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(result.ok ? (result.text ?? '') : `${result.error.message}${result.error.hint}${result.error.code}`)).toBe(false)
+  it.each(rowsOf(name, Object.keys(answers).map((kind, at) => [kind, at] as const), 6))('may answer with %s: that fails its own call at most', async (_, at) => {
+    const result = await face.call(`h_answer${at}`, {})
+    expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(result.ok ? (result.text ?? '') : `${result.error!.message}${result.error!.hint}${result.error!.code}`)).toBe(false)
     await isWhole()
   })
 })

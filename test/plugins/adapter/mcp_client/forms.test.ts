@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Asker, Config, JsonObject } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import { faces, rowsOf, type Face } from '../../../support/faces.js'
 
 type Questions = Parameters<Asker>[0]
 
@@ -21,12 +23,12 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params, result, error } = JSON.parse(line)
   if (method === undefined) {
     answers.push(result ?? { error: error.code })
-    if (waiting && answers.length === waiting.count) say({ id: waiting.id, result: { content: [], structuredContent: { answers } } })
+    if (waiting && answers.length === waiting.count) say({ id: waiting.id, result: waiting.fails ? { isError: true, content: [{ type: 'text', text: 'no' }] } : { content: [], structuredContent: { answers } } })
     return
   }
   if (method === 'initialize') return say({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } })
   if (method === 'notifications/initialized' && existsSync(folder + '/early')) return ask(forms())
-  if (method === 'tools/list') return say({ id, result: { tools: ['ask', 'late', 'answers'].map((name) => ({ name, inputSchema: { type: 'object' } })) } })
+  if (method === 'tools/list') return say({ id, result: { tools: ['ask', 'late', 'again', 'answers'].map((name) => ({ name, inputSchema: { type: 'object' } })) } })
   if (method !== 'tools/call') return id === undefined ? undefined : say({ id, error: { code: -32601, message: 'unknown' } })
   if (params.name === 'answers') return say({ id, result: { content: [], structuredContent: { answers } } })
   answers = []
@@ -35,8 +37,9 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     say({ id, result: { content: [{ type: 'text', text: 'done' }] } })
     return setTimeout(() => ask(forms()), 200)
   }
-  const text = forms()
-  waiting = { id, count: text.split('\\n').length }
+  const fails = params.name === 'again'
+  const text = forms().replace('Which one?', fails ? 'Which one now, ' + id + '?' : 'Which one?')
+  waiting = { id, fails, count: text.split('\\n').length }
   ask(text)
 })
 `
@@ -116,23 +119,58 @@ afterAll(async () => {
   await place[Symbol.asyncDispose]()
 })
 
-describe('a form of a server', () => {
-  it.each(Object.entries(forms))('stays in its place, whatever it holds: %s', async (_, hostile) => {
-    await put(hostile)
-    const { answers, all } = await askedBy('ask')
-    expect(answers, 'the call ends, and its form has one answer').toHaveLength(1)
-    for (const { id, header, question, options = [] } of all.flat()) {
-      expect(question).toMatch(/^The MCP server call:s asks: > /)
-      for (const text of [id, header, question, ...options.flatMap(({ label, description }) => [label, description])]) expect(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text), JSON.stringify(text.slice(0, 200))).toBe(false)
-      expect(question.length).toBeLessThan(30_000)
-      expect(options.length).toBeLessThanOrEqual(200)
-      for (const { label } of options) expect(label.length).toBeLessThan(1_000)
-      expect(id.length).toBeLessThan(1_000)
-    }
-    await put(form('Which one?', { colour: { type: 'string', enum: ['red'] } }))
-    expect((await askedBy('ask')).answers).toEqual([{ action: 'accept', content: { colour: 'red' } }])
-  })
+/** At a terminal what a person sees is drawn: our own colours and lines stand for nothing that the server sent. */
+const drawnByUs = /\u001b\[(?:\?25[lh]|[\d;]*[mABCDGJK])|[\r\n\b\u0004]/g
 
+// What a form is worth to its server, and what a person is shown of it, by the built program as its users have it. How many come at
+// once, and what comes between calls, is asked of the library below: a face sees single calls.
+describe.each(Object.keys(faces))('a form of a server, through %s', (name) => {
+  let face: Face
+  let home: TempWorkspace
+  let shown: string[] = []
+  beforeAll(async () => {
+    home = await tempWorkspace({ 'server.mjs': server })
+    await home.write('../home/.vtcode/vtcode.config.json', JSON.stringify({ automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }, mcp: { request_timeout_secs: 20, servers: { s: { command: process.execPath, args: [join(home.root, 'server.mjs'), home.root] } } } }))
+    await writeFile(join(home.root, 'forms.json'), JSON.stringify(form('Which one?')))
+    face = await faces[name]!({ home, root: home.root, mode: 'full-auto', shown: (text) => void shown.push(text) })
+  })
+  afterAll(async () => {
+    await face[Symbol.asyncDispose]()
+    await home[Symbol.asyncDispose]()
+  })
+  const asked = async (one: object): Promise<unknown[]> => {
+    await writeFile(join(home.root, 'forms.json'), JSON.stringify(one))
+    shown = []
+    const answer = await face.call('mcp__s__ask', {})
+    const output = answer.output as { answers?: unknown[]; result?: { answers: unknown[] } }
+    expect(answer).toMatchObject({ ok: true })
+    return output.answers ?? output.result!.answers
+  }
+
+  it.each(rowsOf(name, Object.entries(forms), 10))('stays in its place, whatever it holds: %s', async (_, hostile) => {
+    expect(await asked(hostile), 'the call ends, and its form has one answer').toHaveLength(1)
+    const atTerminal = name === 'the command line'
+    for (const text of shown) {
+      const left = atTerminal ? text.replaceAll(drawnByUs, '') : text
+      expect(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(left), JSON.stringify(left.slice(0, 400))).toBe(false)
+      expect(/^(?:[│◆◇\s]*)(?:vtcode asks|\[y\])/mu.test(atTerminal ? stripVTControlCharacters(text) : text), 'no line of ours').toBe(false)
+      expect(text.length).toBeLessThan(atTerminal ? 200_000 : 30_000)
+    }
+    expect(shown.length).toBeLessThan(1_000)
+    const red = await asked(form('Which one?', { colour: { type: 'string', enum: ['red'] } }))
+    // A client of MCP answers a call that comes once more; one that did its work does not, so that its form is declined and shown to nobody.
+    if (!name.startsWith('MCP')) return expect(red).toEqual([{ action: 'accept', content: { colour: 'red' } }])
+    expect([red, shown]).toEqual([[{ action: 'decline' }], []])
+  }, 60_000)
+  it('that asks for something else whenever its call comes once more comes to an end', async () => {
+    await writeFile(join(home.root, 'forms.json'), JSON.stringify(form('Which one?')))
+    shown = []
+    expect(await face.call('mcp__s__again', {})).toMatchObject({ ok: false })
+    expect(shown.length).toBeLessThan(200)
+  }, 60_000)
+})
+
+describe('a form of a server', () => {
   it('is answered with what was chosen, whatever is shown of it', async () => {
     const choices = ['a\u001b[1A', 'b\nc', 'd']
     await put(field({ enum: choices }))
