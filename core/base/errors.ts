@@ -116,6 +116,7 @@ export const codes = {
   VT_SKILL_LIMIT: ['{root}: {problem}.', 'Name fewer or smaller folders under skills.roots.'],
   VT_SKILL_ROOT: ["'{path}' in `skills.roots` {problem}.", 'Correct the path in the settings, or remove the entry.'],
   VT_SKILL_SHADOWED: ["The name '{name}' means {winner}; {loser} is reached by that name only: {reason}.", 'Rename one of them, or use the qualified name.'],
+  VT_UI_NO_TTY: ['The screen cannot be drawn: {reason}.', '{way}'],
   VT_INTERNAL: ['This is a fault of the program or of a plugin: {reason}', 'Details are in {report}; `vtcode resume` continues a session.'],
   VT_RELOAD_REFUSED: ['The new generation was refused: {reason}.', 'Fix the file; the old generation keeps running.'],
 } as const satisfies Record<string, Row>

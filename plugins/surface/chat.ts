@@ -13,8 +13,8 @@ interface Flags extends SessionFlags, ImageFlags {
 /** `vtcode chat`: line by line, one turn for each. */
 export default async function chat(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = withImages(withResume(verb('chat', 'Talks with a model that uses the tools, line by line.', io)))
-    .option('--plain', 'no decoration')
+  const command = withImages(withResume(verb('chat', 'Talks with a model that uses the tools: on a screen at a terminal, else line by line.', io)))
+    .option('--plain', 'line by line, without a screen')
     .action(async (flags: Flags) => {
       code = await talk(kernel, flags, io)
     })
@@ -24,6 +24,10 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
 async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, terminal: Io): Promise<number> {
   const images = await givenImages(flags, terminal)
   if (!images) return 2
+  if (!plain && terminal.stdout.isTTY && (await import('../tui/index.js')).unfitTerminal(seen(terminal)) === undefined) {
+    const { atScreen } = await import('./chat/screen.js')
+    return atScreen(kernel, { ...flags, ...definedOnly({ context }) }, terminal, images)
+  }
   const keyboard = interactive(terminal) ? new Keyboard(plain ? { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } } : terminal) : undefined
   const io = keyboard?.io ?? terminal
   // In front of a terminal words come when the model says them; a file or a pipe gets whole texts.
@@ -45,6 +49,9 @@ async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, termina
     keyboard?.close()
   }
 }
+
+/** The terminal that the screen would be drawn on. */
+const seen = ({ stdin, screen, stderr, env }: Io) => ({ stdin, output: (screen ?? stderr) as Io['stderr'], env })
 
 /** With a person, who may speak at any time. */
 async function sit(talk: Talk, agent: Agent, keyboard: Keyboard, mode: string): Promise<void> {

@@ -25,8 +25,9 @@ interface Address {
 }
 function addressOf(file: string): Address {
   const [first = '', second = '', third = ''] = file.replace(/\.ts$/, '').split('/')
-  const isDoor = /^(?:core|plugins\/lib|plugins\/agent)\/(?:[a-z_]+\/)?index\.ts$/.test(file)
+  const isDoor = /^(?:core|plugins\/lib|plugins\/agent|plugins\/tui)\/(?:[a-z_]+\/)?index\.ts$/.test(file)
   if (first === 'core') return { house: 'core', room: second, isDoor }
+  if (second === 'tui') return { house: 'family', room: 'tui', isDoor }
   return second === 'lib' || second === 'agent' ? { house: second, room: third, isDoor } : { house: 'family', room: second, isDoor: false }
 }
 
@@ -43,6 +44,8 @@ function objection(from: string, to: string): string | undefined {
     if (!b.isDoor && b.room !== 'thread') return 'past a door'
     return a.house === b.house && levels[a.house]!(b.room) >= levels[a.house]!(a.room) ? 'not a lower floor' : undefined
   }
+  // What is drawn is drawn for the chat alone.
+  if (b.room === 'tui' && b.isDoor && partOf(from) === 'plugins/surface/chat') return undefined
   if (b.house === 'family') return 'another family'
   if (b.house === 'agent') return a.room === 'surface' && ['plugins/agent/index.ts', 'plugins/agent/cli/index.ts'].includes(to) ? undefined : 'the agent is for surfaces, by its two doors'
   return b.isDoor ? undefined : 'past a door'
@@ -91,6 +94,8 @@ describe('imports', () => {
       '@modelcontextprotocol/server': /^plugins\/surface\/mcp\//,
       'node-pty': /^plugins\/unified_exec\/session\//,
       '@xterm/headless': /^plugins\/unified_exec\/session\//,
+      '@mariozechner/pi-tui': /^plugins\/tui\/parts\.ts$/,
+      'highlight.js': /^plugins\/tui\/languages\.ts$/,
     }
     const strays = sources.flatMap((file) => importsOf(file).flatMap(({ name, type }) => (homes[name] && !type && !homes[name].test(file) ? [`${file} → ${name}`] : [])))
     expect(strays).toEqual([])
@@ -170,6 +175,7 @@ describe('exported names', () => {
 function roomOf(file: string): string {
   const parts = file.split('/')
   if (parts[0] === 'core') return parts.length > 2 ? `core/${parts[1]}` : 'core'
+  if (parts[1] === 'tui') return 'plugins/tui'
   if (parts[1] === 'lib' || parts[1] === 'agent') return parts.slice(0, parts.length > 3 ? 3 : 2).join('/')
   return partOf(file)
 }

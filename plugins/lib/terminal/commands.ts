@@ -33,7 +33,7 @@ const belongs = {
   '--continue': 'it goes with ask, exec, chat and resume',
   '--json': 'it goes with call, ask, exec, resume and with lists',
   '--agent': 'there are no agents to choose from yet',
-  '--surface': 'there is one face of the chat yet, the line mode',
+  '--surface': 'the chat is drawn inline, and --plain is line by line',
   '--remote': 'there are no other machines to work on yet',
 }
 /** What is wrong, and where the right form stands unless that is said already. */

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
 /** A person at a terminal, with a model that answers by the script. */
-async function atTerminal(script: Parameters<typeof startPeer>[0], words = ['chat'], how?: Parameters<typeof typing>[2]) {
+async function atTerminal(script: Parameters<typeof startPeer>[0], words = ['chat', '--plain'], how?: Parameters<typeof typing>[2]) {
   const peer = await startPeer(script)
   const place = await home(peer)
   held.push(peer, place)
@@ -124,7 +124,7 @@ it('a line goes to the question that is open; what was typed before is there aga
 }, 120_000)
 
 it('a second Ctrl-C within a second ends the program at once, and the terminal is as it was', async () => {
-  const { peer, terminal, until, end } = await atTerminal([slow], ['-c', `stty -g; "${process.execPath}" "${bin}" chat; echo left $?; stty -g`], { program: '/bin/sh' })
+  const { peer, terminal, until, end } = await atTerminal([slow], ['-c', `stty -g; "${process.execPath}" "${bin}" chat --plain; echo left $?; stty -g`], { program: '/bin/sh' })
   const before = (await until('\n')).trim()
   await until('> ')
   terminal.write('tell me\r')
@@ -139,7 +139,7 @@ it('a second Ctrl-C within a second ends the program at once, and the terminal i
 
 it('Ctrl-Z gives the terminal back to the shell, and the line is there again with fg', async () => {
   const { peer, terminal, until, end } = await atTerminal([{ content: 'as before' }], ['--norc', '-i'], { program: '/bin/bash' })
-  terminal.write(`stty -a | tr ' ' _; '${process.execPath}' '${bin}' chat\r`)
+  terminal.write(`stty -a | tr ' ' _; '${process.execPath}' '${bin}' chat --plain\r`)
   await until('_icanon_')
   await until('> ')
   terminal.write('half')

@@ -33,7 +33,7 @@ describe('text of others on the command line', () => {
     expect(piped.err).toContain('refused\\u')
     expect(deceptive.test(piped.err)).toBe(false)
     for (const verb of ['exec', 'chat']) {
-      const at = await typing(await place(script()), verb === 'chat' ? [verb] : [verb, 'x'])
+      const at = await typing(await place(script()), verb === 'chat' ? [verb, '--plain'] : [verb, 'x'])
       if (verb === 'chat') {
         await at.until('> ')
         at.terminal.write('go\r')

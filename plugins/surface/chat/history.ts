@@ -1,0 +1,42 @@
+import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { isObject, redactText } from '../../../core/base/index.js'
+import { homeOf } from '../../../core/config/index.js'
+import type { Io } from '../../../core/index.js'
+
+const most = { bytes: 1_000_000, shown: 500, text: 20_000 }
+const fileOf = (env: Io['env']): string => join(homeOf({ env }), 'chat_history.jsonl')
+
+/** What the person said in earlier chats, the newest last; what was said in this folder comes after everything else. */
+export function saidBefore(env: Io['env'], workspace: string): string[] {
+  const entries = linesOf(fileOf(env)).flatMap((line) => {
+    try {
+      const entry: unknown = JSON.parse(line)
+      return isObject(entry) && typeof entry['text'] === 'string' ? [{ here: entry['workspace'] === workspace, text: entry['text'] }] : []
+    } catch {
+      return []
+    }
+  })
+  const texts = [...entries.filter(({ here }) => !here), ...entries.filter(({ here }) => here)].map(({ text }) => text)
+  return [...new Set(texts.toReversed())].slice(0, most.shown).reverse()
+}
+
+/** Keeps it for chats to come, without secrets. Where that cannot be, it is not kept. */
+export function keepSaid(env: Io['env'], workspace: string, text: string): void {
+  const file = fileOf(env)
+  try {
+    mkdirSync(homeOf({ env }), { recursive: true, mode: 0o700 })
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > most.bytes) renameSync(file, `${file}.old`)
+    appendFileSync(file, `${JSON.stringify({ workspace, text: redactText(text.slice(0, most.text)) })}\n`, { mode: 0o600 })
+  } catch {
+    // A home that cannot be written keeps nothing.
+  }
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return statSync(file).isFile() ? readFileSync(file, 'utf8').split('\n') : []
+  } catch {
+    return []
+  }
+}

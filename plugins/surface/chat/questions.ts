@@ -1,0 +1,92 @@
+import type { Answers, Approval, Approved, Asker } from '../../../core/kernel/index.js'
+import type { UiEvent, UiHandle } from '../../tui/index.js'
+import { callBlocks } from './changes.js'
+
+type OverlayResult = UiEvent & { type: 'overlay_result' }
+
+/** Questions to the person, one overlay each; the letters of a message that is being typed are never taken for an answer. */
+export class Questions {
+  private readonly open = new Map<string, (result: OverlayResult) => void>()
+  private count = 0
+
+  constructor(
+    private readonly handle: UiHandle,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** What came of an overlay goes to whoever opened it. */
+  answered(result: OverlayResult): void {
+    this.open.get(result.id)?.(result)
+    this.open.delete(result.id)
+  }
+
+  /** Nothing is answered any more. */
+  drop(): void {
+    for (const [id, answer] of this.open) {
+      this.handle.send({ type: 'close_overlay', id })
+      answer({ type: 'overlay_result', id, value: undefined })
+    }
+    this.open.clear()
+  }
+
+  private put(make: (id: string) => Parameters<UiHandle['send']>[0], signal: AbortSignal): Promise<OverlayResult> {
+    const id = `q${++this.count}`
+    return new Promise((resolve) => {
+      this.open.set(id, resolve)
+      signal.addEventListener('abort', () => {
+        if (!this.open.delete(id)) return
+        this.handle.send({ type: 'close_overlay', id })
+        resolve({ type: 'overlay_result', id, value: undefined })
+      }, { once: true })
+      this.handle.send(make(id))
+    })
+  }
+
+  readonly approve = async ({ call, reasons, covers }: Approval): Promise<Approved> => {
+    const { slot, input } = call
+    this.handle.send({ type: 'notify', text: `${slot} waits for an approval` })
+    const lasting = covers === undefined ? [] : [{ key: 's', value: 'session', label: 'yes, for this session' }, { key: 'a', value: 'always', label: 'always' }]
+    const { value, text } = await this.put((id) => ({
+      type: 'overlay',
+      overlay: {
+        kind: 'confirm',
+        id,
+        title: `May ${slot} do this?`,
+        body: [...callBlocks(input), { kind: 'note', text: reasons.join('\n') }, ...(covers === undefined ? [] : [{ kind: 'note' as const, text: `s and a cover: ${covers}` }])],
+        answers: [{ key: 'y', value: 'yes', label: 'yes' }, ...lasting, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, and what instead' }],
+        text: { value: 'why', label: 'No; instead' },
+      },
+    }), this.signal)
+    if (value === 'yes') return true
+    if (value === 'session' || value === 'always') return { decision: 'allow', scope: value }
+    return value === 'why' && text !== undefined && text.trim() !== '' ? { decision: 'deny', followup: text } : false
+  }
+
+  /** One of some values; `undefined` where the person left. */
+  async pick(title: string, choices: readonly { value: string; label: string; description?: string }[], selected?: string, signal = this.signal): Promise<string | undefined> {
+    return (await this.put((id) => ({ type: 'overlay', overlay: { kind: 'select', id, title, choices, ...(selected !== undefined && { selected }) } }), signal)).value
+  }
+
+  readonly ask: Asker = async (questions, signal) => {
+    const answers: Answers = {}
+    for (const { id, header, question, options, focus_area, analysis_hints = [] } of questions) {
+      this.handle.send({ type: 'notify', text: question })
+      const notes = [focus_area, ...analysis_hints].filter((one) => one !== undefined).join(' · ')
+      const title = [header, question, notes].filter(Boolean).join('  ')
+      const rows = [...(options ?? []).map(({ label, description }) => ({ value: label, label, description })), { value: other, label: 'Something else', description: 'answer in your own words' }]
+      const chosen = options ? await this.pick(title, rows, undefined, signal) : other
+      if (chosen === undefined) return undefined
+      if (chosen !== other) {
+        answers[id] = { selected: [chosen] }
+        continue
+      }
+      const inWords = { kind: 'confirm' as const, title, body: [], answers: [{ key: 'a', value: 'answer', label: 'answer' }], text: { value: 'answer', label: 'Your answer' } }
+      const { value, text } = await this.put((own) => ({ type: 'overlay', overlay: { ...inWords, id: own } }), signal)
+      if (value === undefined) return undefined
+      answers[id] = { selected: [], ...(text && { other: text }) }
+    }
+    return answers
+  }
+}
+// No label can be this: labels are not empty.
+const other = ''

@@ -1,0 +1,126 @@
+import type { Io, Kernel } from '../../../core/index.js'
+import { definedOnly, sessionOptions, withAgent, type SessionFlags } from '../../agent/cli/index.js'
+import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
+import { spawnSession, themeOfTerminal, type UiEvent, type UiSession } from '../../tui/index.js'
+import { branchOf } from './branch.js'
+import { menuOf, runOwn } from './commands.js'
+import { keepSaid, saidBefore } from './history.js'
+import { Questions } from './questions.js'
+import { screenIo } from './screen_io.js'
+import { asksHere, Sitting } from './sitting.js'
+import { Transcript } from './transcript.js'
+
+/** The chat on a screen: what is finished stands in the scrollback, what is under way and the editor below it. */
+export async function atScreen(kernel: Kernel, { context, ...flags }: SessionFlags, terminal: Io, images: GivenImage[]): Promise<number> {
+  const { session, io, face } = opened(kernel, terminal)
+  const { handle } = session
+  const options: AgentOptions = {
+    surface: 'chat',
+    onDelta: face.transcript.delta,
+    onEvent: async (event) => {
+      await face.transcript.event(event)
+      face.count(event)
+    },
+  }
+  try {
+    let chosen: AgentOptions | undefined = sessionOptions(flags)
+    let code = 0
+    while (chosen && !face.over) {
+      // What a person chose otherwise, such as questions that are kept for later, stays as it is.
+      const approval = asksHere(kernel, context, io.env) ? { approval: { approve: face.questions.approve, ask: face.questions.ask } } : {}
+      const providers = { ...chosen.providers, ...approval }
+      code = await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { ...options, ...chosen, providers }, async (agent) => {
+        face.begin(agent, images.splice(0))
+        await sit(face, session, agent)
+        return io.signal.aborted ? 130 : 0
+      })
+      chosen = face.next
+    }
+    return code
+  } finally {
+    handle.send({ type: 'shutdown' })
+    await handle.closed
+  }
+}
+
+function opened(kernel: Kernel, terminal: Io): { session: UiSession; io: Io; face: Sitting } {
+  const { env } = terminal
+  const stdin = terminal.stdin as NodeJS.ReadStream
+  const output = (terminal.screen ?? terminal.stderr) as NodeJS.WriteStream
+  const session = spawnSession({
+    stdin,
+    output,
+    env,
+    theme: themeOfTerminal(env),
+    placeholder: '/ for commands, @ for files',
+    workspaceRoot: kernel.workspace,
+    slashCommands: menuOf(kernel),
+    history: saidBefore(env, kernel.workspace),
+  })
+  const { handle } = session
+  const io = screenIo(terminal, handle)
+  const questions = new Questions(handle, terminal.signal)
+  const face = new Sitting(kernel, io, handle, questions, new Transcript((command) => handle.send(command)), branchOf(kernel.workspace))
+  terminal.signal.addEventListener('abort', () => (face.stop(), handle.send({ type: 'shutdown' })), { once: true })
+  // What a shell or a supervisor sends means what the key means.
+  terminal.interrupts?.(() => {
+    const { busy } = face
+    if (busy) face.stop()
+    else handle.send({ type: 'shutdown' })
+    return busy
+  })
+  return { session, io, face }
+}
+
+/** With a person, who may speak at any time. Returns when they end the chat, or go on with another agent. */
+async function sit(face: Sitting, { handle, events }: UiSession, agent: Agent): Promise<void> {
+  handle.send({ type: 'header', lines: [`${agent.model}, mode ${agent.mode}, session ${agent.session_id}; /help says what else there is.`] })
+  handle.send({ type: 'title', text: `vtcode · ${face.kernel.workspace.split('/').at(-1)}` })
+  // What an earlier chat left waiting is theirs to send or to drop.
+  const left = await agent.takeBack()
+  if (left.length > 0) handle.send({ type: 'input', text: left.join('\n') })
+  const reader = events[Symbol.asyncIterator]()
+  let event = reader.next()
+  while (!face.over && !face.next) {
+    const ended = new Promise<undefined>((resolve) => (face.wake = () => resolve(undefined)))
+    const found = await Promise.race([event, ended])
+    if (!found) continue
+    if (found.done || found.value.type === 'exit') face.over = true
+    else await take(face, found.value)
+    if (!face.over && !face.next) event = reader.next()
+  }
+  face.stop()
+  await face.idle
+}
+
+async function take(face: Sitting, event: UiEvent): Promise<void> {
+  const { handle } = face
+  if (event.type === 'overlay_result') face.questions.answered(event)
+  else if (event.type === 'submit') submit(face, event.text)
+  else if (event.type === 'queue_submit') await wait(face, event.text)
+  else if (event.type === 'steer') await face.talk.meanwhile(`/steer ${event.text}`, () => face.stop())
+  else if (event.type === 'cancel' || event.type === 'interrupt') face.stop()
+  else if (event.type === 'edit_queue') face.editQueue()
+  else if (event.type === 'cycle_mode') await face.cycleMode()
+  else if (event.type === 'toggle_detail' && face.transcript.detail) handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'detail', ...face.transcript.detail } })
+  else if (event.type === 'history') void searchHistory(face)
+}
+
+async function searchHistory({ questions, io, kernel, handle }: Sitting): Promise<void> {
+  const texts = saidBefore(io.env, kernel.workspace).toReversed()
+  const chosen = await questions.pick('Said before', texts.map((value) => ({ value, label: value.replace(/\s+/g, ' ') })))
+  if (chosen !== undefined) handle.send({ type: 'input', text: chosen })
+}
+
+/** A message while nothing is under way; the loop goes on reading keys meanwhile. */
+function submit(face: Sitting, text: string): void {
+  keepSaid(face.io.env, face.kernel.workspace, text)
+  face.handle.send({ type: 'commit', block: { kind: 'user', text } })
+  face.start((signal) => runOwn(face, text.trim(), signal))
+}
+
+async function wait(face: Sitting, text: string): Promise<void> {
+  keepSaid(face.io.env, face.kernel.workspace, text)
+  if (text.startsWith('/')) await face.talk.meanwhile(text.trim(), () => face.stop())
+  else await face.queue(text)
+}

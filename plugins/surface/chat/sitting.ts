@@ -1,0 +1,154 @@
+import type { Io, Kernel } from '../../../core/index.js'
+import { componentChoices, findModel, printFailure, runContextOf, type RunContext } from '../../agent/cli/index.js'
+import type { Agent, AgentOptions, ThreadEvent } from '../../agent/index.js'
+import type { UiHandle } from '../../tui/index.js'
+import type { Questions } from './questions.js'
+import { Talk } from './talk.js'
+import type { Transcript } from './transcript.js'
+
+/** A conversation at the screen, from one agent to the next. */
+export class Sitting {
+  agent!: Agent
+  talk!: Talk
+  /** With which agent to go on; nothing: not at all. */
+  next: AgentOptions | undefined
+  over = false
+  /** Resolves when nothing is under way. */
+  idle: Promise<void> = Promise.resolve()
+  /** Called when something ended. */
+  wake: () => void = () => {}
+  private running: AbortController | undefined
+  private waiting: readonly string[] = []
+  private state = 'Working'
+  private usage = { tokens: 0, cost: 0 as number | null, context: 0 }
+  private window = 0
+
+  constructor(
+    readonly kernel: Kernel,
+    readonly io: Io,
+    readonly handle: UiHandle,
+    readonly questions: Questions,
+    readonly transcript: Transcript,
+    private readonly branch: () => string | undefined,
+  ) {
+    transcript.onState = (state) => {
+      this.state = state
+      this.activity()
+    }
+  }
+
+  get busy(): boolean {
+    return this.running !== undefined
+  }
+
+  begin(agent: Agent, images: Talk['images']): void {
+    this.agent = agent
+    this.talk = new Talk(this.kernel, agent, this.io)
+    this.talk.images = images
+    this.next = undefined
+    this.usage = { tokens: 0, cost: 0, context: 0 }
+    this.window = findModel(this.kernel, this.io.env, agent.model).facts.context_window ?? 0
+    this.status()
+  }
+
+  /** What waits, and the numbers of the status line. */
+  count(event: ThreadEvent): void {
+    if (event.type === 'item.started' && event.item.type === 'user_message' && event.item.origin === 'queue') this.waits(this.waiting.filter((text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
+    if (event.type !== 'step.completed') return
+    const { input_tokens, output_tokens } = event.usage
+    const { usage } = this
+    usage.tokens += input_tokens + output_tokens
+    usage.context = input_tokens + output_tokens
+    usage.cost = usage.cost === null || event.cost_usd === null ? null : usage.cost + event.cost_usd
+    this.status()
+    this.activity()
+  }
+
+  /** Something that the person asked for, and that Escape ends. What is said meanwhile waits. */
+  start(what: (signal: AbortSignal) => Promise<unknown>): void {
+    this.idle = this.during(what).then(undefined, (error: unknown) => void printFailure(this.kernel, error, this.io))
+  }
+
+  private async during(what: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    const running = (this.running = new AbortController())
+    this.state = 'Working'
+    this.activity()
+    try {
+      await what(AbortSignal.any([running.signal, this.io.signal]))
+    } finally {
+      this.running = undefined
+      this.handle.send({ type: 'activity' })
+      this.status()
+      await this.giveBack()
+      // The loop looks whether to go on.
+      this.wake()
+    }
+  }
+
+  /** What waits for the end of the turn; the person may take it back. */
+  async queue(text: string): Promise<void> {
+    try {
+      await this.agent.followUp(text)
+      this.waits([...this.waiting, text])
+    } catch (error) {
+      printFailure(this.kernel, error, this.io)
+    }
+  }
+
+  /** The last thing that waits is in the editor again. */
+  async editQueue(): Promise<void> {
+    const last = this.waiting.at(-1)
+    if (last === undefined) return
+    const left = this.waiting.slice(0, -1)
+    // What is under way counts as waiting until it is done; it goes on as it is.
+    await this.agent.takeBack()
+    for (const text of left) await this.agent.followUp(text)
+    this.waits(left)
+    this.handle.send({ type: 'input', text: last })
+  }
+
+  /** After a turn that was stopped or failed, what waits is for the person to send or to drop. */
+  private async giveBack(): Promise<void> {
+    const left = await this.agent.takeBack().catch(() => [])
+    this.waits([])
+    if (left.length > 0) this.handle.send({ type: 'input', text: [...left, this.handle.input].filter(Boolean).join('\n') })
+  }
+  private waits(items: readonly string[]): void {
+    this.waiting = items
+    this.handle.send({ type: 'queue', items })
+  }
+
+  /** The next mode that is permitted. */
+  async cycleMode(): Promise<void> {
+    const all = ['plan', 'ask', 'auto', 'full-auto'] as const
+    const from = all.indexOf(this.agent.mode as (typeof all)[number])
+    const next = all[(from + 1) % all.length]!
+    const mode = await this.agent.setMode(next)
+    if (mode !== next) await this.agent.setMode('plan')
+    this.status()
+  }
+  stop(): void {
+    this.running?.abort()
+    this.questions.drop()
+  }
+
+  status(): void {
+    const { agent, usage, window } = this
+    const context = window > 0 && usage.context > 0 ? [`${Math.round((100 * usage.context) / window)} % context`] : []
+    const branch = this.branch()
+    const left = [agent.model, agent.mode, ...context, `${short(usage.tokens)} tokens`, ...(usage.cost ? [`$${usage.cost.toFixed(4)}`] : []), ...(branch === undefined ? [] : [branch])].join(' · ')
+    this.handle.send({ type: 'status', left, right: '/help' })
+  }
+
+  private activity(): void {
+    if (!this.busy) return
+    const { usage } = this
+    const detail = [...(usage.tokens > 0 ? [`${short(usage.tokens)} tokens`] : []), 'Enter waits'].join(' · ')
+    this.handle.send({ type: 'activity', state: this.state, detail })
+  }
+}
+
+/** Whether questions about calls go to the person at the terminal. */
+export const asksHere = (kernel: Kernel, context: RunContext | undefined, env: Io['env']): boolean => componentChoices(kernel, runContextOf('interactive', context, env)).approval.name === 'prompt'
+
+const short = (count: number): string => (count < 1000 ? String(count) : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(2)}M`)

@@ -1,0 +1,47 @@
+import { visibleLine } from '../../core/base/index.js'
+import type { AutocompleteItem, AutocompleteProvider, AutocompleteSuggestions } from './parts.js'
+import type { SessionOptions, SlashCommand } from './types.js'
+
+/** What `/` at the begin of a message and `@` before a path offer. */
+export class MenuCompletion implements AutocompleteProvider {
+  constructor(
+    private readonly commands: readonly SlashCommand[],
+    private readonly files: SessionOptions['files'],
+  ) {}
+
+  async getSuggestions(lines: string[], cursorLine: number, cursorCol: number): Promise<AutocompleteSuggestions | null> {
+    const before = (lines[cursorLine] ?? '').slice(0, cursorCol)
+    const at = /(?:^|\s)(@\S*)$/.exec(before)?.[1]
+    if (at !== undefined) {
+      const found = await this.files(at.slice(1)).catch(() => [])
+      return found.length > 0 ? { items: found.map((path) => ({ value: `@${path}`, label: visibleLine(path) })), prefix: at } : null
+    }
+    if (cursorLine > 0 || !before.startsWith('/')) return null
+    const space = before.indexOf(' ')
+    return space < 0 ? this.named(before) : this.valued(before.slice(1, space), before.slice(space + 1))
+  }
+
+  private named(prefix: string): AutocompleteSuggestions | null {
+    const word = prefix.slice(1).toLowerCase()
+    const rank = (name: string): number => (name.startsWith(word) ? 0 : name.includes(word) ? 1 : 2)
+    const fitting = this.commands.filter(({ name }) => rank(name) < 2).sort((a, b) => rank(a.name) - rank(b.name))
+    const labelOf = ({ name, arguments: behind }: SlashCommand): string => visibleLine(`/${name}${behind === undefined ? '' : ` ${behind}`}`)
+    const items = fitting.map((one): AutocompleteItem => ({ value: `/${one.name}`, label: labelOf(one), description: visibleLine(one.description) }))
+    return items.length > 0 ? { items, prefix } : null
+  }
+
+  private valued(name: string, typed: string): AutocompleteSuggestions | null {
+    const { choices = [] } = this.commands.find((one) => one.name === name) ?? {}
+    const items = choices.filter((choice) => choice.startsWith(typed)).map((value) => ({ value, label: visibleLine(value) }))
+    return items.length > 0 ? { items, prefix: typed } : null
+  }
+
+  applyCompletion(lines: string[], cursorLine: number, cursorCol: number, { value }: AutocompleteItem, prefix: string): { lines: string[]; cursorLine: number; cursorCol: number } {
+    const line = lines[cursorLine] ?? ''
+    // A path is followed by what is said about it; a command that takes something by that.
+    const wants = this.commands.some(({ name, arguments: behind }) => `/${name}` === value && behind !== undefined)
+    const put = value.startsWith('@') || wants ? `${value} ` : value
+    const head = line.slice(0, cursorCol - prefix.length) + put
+    return { lines: lines.map((one, at) => (at === cursorLine ? head + line.slice(cursorCol) : one)), cursorLine, cursorCol: head.length }
+  }
+}

@@ -1,0 +1,127 @@
+import { visible, visibleLine } from '../../core/base/index.js'
+import { blockRows } from './blocks.js'
+import { GrowingMarkdown } from './markdown.js'
+import { truncateToWidth, visibleWidth } from './parts.js'
+import type { Theme } from './theme.js'
+import type { Block, UiCommand } from './types.js'
+
+interface Growing {
+  block: Block
+  /** The paragraphs of a text of Markdown that are not complete. */
+  text?: GrowingMarkdown
+}
+type Command<K extends UiCommand['type']> = UiCommand & { type: K }
+const spins = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
+const lastLines = 8
+/** So many characters of what grows are kept; what is finished is told as a whole. */
+const mostKept = 64 * 1024
+const mostQueued = 3
+
+/** What a session shows: what is finished and not written yet, and what is under way. */
+export class UiDocument {
+  private finished: Block[] = []
+  private readonly growing = new Map<string, Growing>()
+  private above: 'nothing' | 'line' | 'paragraph' = 'nothing'
+  private activity: { state: string; detail: string; since: number } | undefined
+  private queue: readonly string[] = []
+  private subagents: readonly string[] = []
+  private left = ''
+  private right = ''
+
+  get busy(): boolean {
+    return this.activity !== undefined
+  }
+  get queued(): number {
+    return this.queue.length
+  }
+
+  commit(block: Block): void {
+    if (block.text.trim() !== '') this.finished.push(block)
+  }
+
+  live({ id, block, append, done }: Command<'live'>): void {
+    let one = this.growing.get(id)
+    if (block) {
+      const text = block.kind === 'markdown' ? new GrowingMarkdown() : undefined
+      text?.add(block.text)
+      one = { block: { ...block }, ...(text && { text }) }
+      this.growing.set(id, one)
+    }
+    if (!one) return
+    if (append !== undefined) {
+      if (one.text) one.text.add(append)
+      else one.block.text = (one.block.text + append).slice(-mostKept)
+    }
+    if (one.text) this.commit({ kind: 'markdown', text: one.text.take(done) })
+    if (done) {
+      this.growing.delete(id)
+      if (!one.text) this.commit(one.block)
+    }
+  }
+
+  act({ state, detail = '' }: Command<'activity'>, now: number): void {
+    this.activity = state === undefined ? undefined : { state, detail, since: this.activity?.since ?? now }
+  }
+  wait(items: readonly string[]): void {
+    this.queue = items
+  }
+  work(lines: readonly string[]): void {
+    this.subagents = lines
+  }
+  status({ left, right = '' }: Command<'status'>): void {
+    this.left = left
+    this.right = right
+  }
+
+  /** The rows of what is finished; they are taken off. */
+  takeFinished(columns: number, theme: Theme): string[] {
+    return this.finished.splice(0).flatMap((block) => {
+      const rows = blockRows(block, columns, theme)
+      const kind = block.kind === 'markdown' || block.kind === 'user' ? 'paragraph' : 'line'
+      const apart = this.above !== 'nothing' && (kind === 'paragraph' || this.above === 'paragraph')
+      this.above = kind
+      return apart ? ['', ...rows] : rows
+    })
+  }
+
+  /** What grows, in at most so many rows: its end. */
+  growingRows(columns: number, room: number, theme: Theme): string[] {
+    const rows = [...this.growing.values()].flatMap(({ block, text }) => {
+      if (!text) return lastRows(block, columns, theme)
+      const growing = blockRows({ kind: 'markdown', text: text.growing }, columns, theme)
+      return growing.length > 0 && this.above !== 'nothing' ? ['', ...growing] : growing
+    })
+    return room <= 0 ? [] : rows.slice(-room)
+  }
+
+  activityRows(columns: number, theme: Theme, now: number): string[] {
+    const rows = this.subagents.map((line) => theme.dim(visibleLine(line)))
+    const { activity, queue } = this
+    if (activity) {
+      const seconds = Math.max(0, Math.floor((now - activity.since) / 1000))
+      const spin = spins[Math.floor(now / spin_ms) % spins.length]!
+      const time = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+      rows.push(`${theme.cyan(spin)} ${visibleLine(activity.state)} ${theme.dim(`${time}${activity.detail && ` · ${visibleLine(activity.detail)}`} · Esc interrupts`)}`)
+    }
+    const shown = queue.slice(0, mostQueued)
+    for (const [at, text] of shown.entries()) rows.push(theme.dim(truncateToWidth(`  ${at + 1}. ${visibleLine(visible(text).replace(/\s+/g, ' '))}`, columns, '…')))
+    if (queue.length > shown.length) rows.push(theme.dim(`  … ${queue.length - shown.length} more wait`))
+    return rows
+  }
+
+  statusRow(columns: number, theme: Theme, instead?: string): string {
+    const left = truncateToWidth(visibleLine(instead ?? this.left), columns, '…')
+    const right = visibleLine(this.right)
+    const gap = columns - visibleWidth(left) - visibleWidth(right)
+    return theme.dim(gap < 2 ? left : left + ' '.repeat(gap) + right)
+  }
+}
+export const spin_ms = 250
+
+/** The last lines of what a program prints; of everything else all. */
+function lastRows(block: Block, columns: number, theme: Theme): string[] {
+  if (block.kind !== 'output') return blockRows(block, columns, theme)
+  const lines = block.text.replace(/\n$/, '').split('\n')
+  const rows = blockRows({ kind: 'output', text: lines.slice(-lastLines).join('\n') }, columns - 2, theme).slice(-lastLines)
+  return rows.map((row) => `  ${row}`)
+}

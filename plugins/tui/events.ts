@@ -1,0 +1,30 @@
+/** Things in order for one reader, who may come late; they end when it is said that they do. */
+export class EventStream<T> implements AsyncIterable<T> {
+  private readonly held: T[] = []
+  private waiting: ((next: IteratorResult<T>) => void) | undefined
+  private over = false
+
+  push(value: T): void {
+    if (this.over) return
+    const { waiting } = this
+    this.waiting = undefined
+    if (waiting) waiting({ done: false, value })
+    else this.held.push(value)
+  }
+
+  end(): void {
+    this.over = true
+    this.waiting?.({ done: true, value: undefined })
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<T> {
+    return {
+      next: () =>
+        new Promise((resolve) => {
+          if (this.held.length > 0) resolve({ done: false, value: this.held.shift()! })
+          else if (this.over) resolve({ done: true, value: undefined })
+          else this.waiting = resolve
+        }),
+    }
+  }
+}

@@ -1,0 +1,6 @@
+export { spawnSession, spawnSessionWithHost } from './session.js'
+export { unfitTerminal } from './surface.js'
+export { themeOfTerminal } from './theme.js'
+export type {
+  Action, Block, OverlayChoice, HostAdapter, KeyboardProtocolSettings, Overlay, SessionOptions, SessionSurface, SlashCommand, ThemeName, UiCommand, UiEvent, UiHandle, UiSession,
+} from './types.js'

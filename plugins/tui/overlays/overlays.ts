@@ -1,0 +1,83 @@
+import type { CursorPlace } from '../live.js'
+import { matchesKey } from '../parts.js'
+import type { Theme } from '../theme.js'
+import type { Action, Overlay } from '../types.js'
+import { Confirm } from './confirm.js'
+import type { OpenOverlay, OverlayAnswer } from './overlay.js'
+import { Pager } from './pager.js'
+import { Select } from './select.js'
+
+/** Without a key for this long nobody is in the middle of a word. */
+const quiet_ms = 300
+
+interface Opened {
+  about: Overlay
+  view: OpenOverlay
+  /** It has the keys. */
+  focused: boolean
+}
+
+/** What lies over the editor, the one that was opened last on top. */
+export class Overlays {
+  private readonly stack: Opened[] = []
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(private readonly host: { draw(): void; isEmpty(): boolean; answer(id: string, answer: OverlayAnswer): void }) {}
+
+  open(about: Overlay): void {
+    const view = about.kind === 'select' ? new Select(about) : about.kind === 'pager' ? new Pager(about) : new Confirm(about)
+    // What the person asked for has the keys at once; a question waits until they do not type.
+    this.stack.push({ about, view, focused: about.kind !== 'confirm' })
+    if (about.kind === 'confirm') this.listen()
+  }
+
+  close(id: string): void {
+    const at = this.stack.findIndex(({ about }) => about.id === id)
+    if (at >= 0) this.stack.splice(at, 1)
+  }
+  end(): void {
+    clearTimeout(this.timer)
+    this.stack.length = 0
+  }
+
+  /** Returns whether the key was for the overlay. */
+  key(data: string, is: (action: Action) => boolean): boolean {
+    const top = this.stack.at(-1)
+    if (!top) return false
+    if (is('focus_overlay') && top.about.kind === 'confirm') top.focused = !top.focused
+    else if (!top.focused) {
+      this.listen()
+      // Leaving is no letter of a message.
+      if (!matchesKey(data, 'escape')) return false
+      this.answer(top, { value: undefined })
+    } else {
+      const answer = top.view.key(data)
+      if (answer) this.answer(top, answer)
+    }
+    return true
+  }
+
+  rows(columns: number, room: number, theme: Theme): { rows: string[]; cursor?: CursorPlace; alone: boolean } | undefined {
+    const top = this.stack.at(-1)
+    if (!top) return undefined
+    const alone = top.about.kind !== 'confirm'
+    const drawn = top.view.rows(columns, Math.max(3, room - (alone ? 0 : 4)), theme, top.focused)
+    return { ...drawn, alone: alone || drawn.cursor !== undefined }
+  }
+
+  private answer(opened: Opened, answer: OverlayAnswer): void {
+    this.close(opened.about.id)
+    this.host.answer(opened.about.id, answer)
+  }
+
+  /** Gives a question the keys when nobody types; a message that is half written keeps them, until Tab. */
+  private listen(): void {
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => {
+      const top = this.stack.at(-1)
+      if (!top || top.focused || !this.host.isEmpty()) return
+      top.focused = true
+      this.host.draw()
+    }, quiet_ms)
+  }
+}

@@ -1,0 +1,83 @@
+import { visible } from '../../core/base/index.js'
+import { MenuCompletion } from './completion.js'
+import type { CursorPlace } from './live.js'
+import { CURSOR_MARKER, Editor, visibleWidth, type EditorTheme, type TUI } from './parts.js'
+import type { Theme } from './theme.js'
+import type { SessionOptions } from './types.js'
+
+const border = '\u0000'
+const mark = '> '
+
+/** The editor with its mark, without the frame that the library draws around it. */
+export class PromptEditor {
+  placeholder = ''
+  private readonly editor: Editor
+
+  constructor({ slashCommands, files }: Pick<SessionOptions, 'slashCommands' | 'files'>, private theme: () => Theme, terminal: { rows(): number; changed(): void }) {
+    // What the editor asks of the renderer that it was made for.
+    const host = { requestRender: () => terminal.changed(), terminal: { get rows() { return terminal.rows() } } }
+    this.editor = new Editor(host as unknown as TUI, editorTheme(theme), { autocompleteMaxVisible: 8 })
+    this.editor.focused = true
+    this.editor.setAutocompleteProvider(new MenuCompletion(slashCommands, files))
+  }
+
+  set onSubmit(take: (text: string) => void) {
+    this.editor.onSubmit = take
+  }
+  get text(): string {
+    return this.editor.getExpandedText()
+  }
+  set text(text: string) {
+    this.editor.setText(text)
+  }
+  get isEmpty(): boolean {
+    return this.editor.getText() === ''
+  }
+  /** The menu is open. */
+  get completing(): boolean {
+    return this.editor.isShowingAutocomplete()
+  }
+
+  insert(text: string): void {
+    this.editor.insertTextAtCursor(text)
+  }
+  remember(text: string): void {
+    this.editor.addToHistory(text)
+  }
+  key(data: string): void {
+    this.editor.handleInput(data)
+  }
+
+  /** Its rows, and where the cursor stands in them. */
+  rows(columns: number): { rows: string[]; cursor: CursorPlace } {
+    const { bold, cyan, dim } = this.theme()
+    let cursor: CursorPlace = { row: 0, column: mark.length }
+    const rows: string[] = []
+    let below = false
+    for (const line of this.editor.render(Math.max(1, columns - mark.length))) {
+      if (line.startsWith(border)) {
+        below = rows.length > 0
+        if (/more/.test(line)) rows.push(dim(line.slice(1)))
+        continue
+      }
+      if (below) {
+        rows.push(`  ${line}`)
+        continue
+      }
+      const plain = line.replace(CURSOR_MARKER, '')
+      const at = plain.indexOf('\u001b[7m')
+      if (at >= 0) cursor = { row: rows.length, column: mark.length + visibleWidth(visible(plain.slice(0, at))) }
+      rows.push((rows.length === 0 ? bold(cyan(mark)) : '  ') + plain.replace('\u001b[7m', '').replace('\u001b[0m', ''))
+    }
+    if (this.isEmpty && rows.length === 1) rows[0] = `${bold(cyan(mark))}${dim(this.placeholder)}`
+    return { rows, cursor }
+  }
+}
+
+function editorTheme(theme: () => Theme): EditorTheme {
+  const style = (name: 'inverse' | 'dim' | 'cyan') => (text: string) => theme()[name](text)
+  return {
+    borderColor: (text) => border + text,
+    selectList: { selectedPrefix: style('cyan'), selectedText: style('cyan'), description: style('dim'), scrollInfo: style('dim'), noMatch: style('dim') },
+  }
+}

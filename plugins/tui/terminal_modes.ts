@@ -1,0 +1,35 @@
+import type { KeyboardProtocolSettings } from './types.js'
+
+export const defaultKeyboard: KeyboardProtocolSettings = {
+  enabled: true,
+  mode: 'default',
+  disambiguateEscapeCodes: true,
+  reportEventTypes: true,
+  reportAlternateKeys: true,
+  reportAllKeys: false,
+}
+
+/** The modes that a session sets, and what takes them back; both may be written twice. */
+export const sequences = {
+  /** Bracketed paste, and what says whether the window has the focus. */
+  enter: '\u001b[?2004h\u001b[?1004h',
+  leave: '\u001b[?2026l\u001b[?1004l\u001b[?2004l\u001b[?25h\u001b[0m',
+  query: '\u001b[?u',
+  /** Where the cursor is. */
+  where: '\u001b[6n',
+  pushKitty: (settings: KeyboardProtocolSettings): string => `\u001b[>${flagsOf(settings)}u`,
+  popKitty: '\u001b[<u',
+  otherKeys: '\u001b[>4;2m',
+  popOtherKeys: '\u001b[>4;0m',
+  alternate: '\u001b[?1049h',
+  leaveAlternate: '\u001b[?1049l',
+  mouse: '\u001b[?1000h\u001b[?1006h',
+  leaveMouse: '\u001b[?1006l\u001b[?1000l',
+} as const
+
+/** The flags of the Kitty keyboard protocol: https://sw.kovidgoyal.net/kitty/keyboard-protocol/. */
+function flagsOf({ mode, disambiguateEscapeCodes, reportEventTypes, reportAlternateKeys, reportAllKeys }: KeyboardProtocolSettings): number {
+  if (mode === 'minimal') return 1
+  if (mode === 'full') return 15
+  return Number(disambiguateEscapeCodes) + 2 * Number(reportEventTypes) + 4 * Number(reportAlternateKeys) + 8 * Number(reportAllKeys)
+}

@@ -1,0 +1,65 @@
+import { visible } from '../../core/base/index.js'
+import { visibleWidth } from './parts.js'
+import type { ThemeName } from './types.js'
+
+type Style = (text: string) => string
+const names = ['bold', 'dim', 'italic', 'underline', 'strike', 'inverse', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan'] as const
+/** Styles of a text; each leaves what stands behind it as it was. */
+export type Theme = Readonly<Record<(typeof names)[number], Style>> & { readonly name: ThemeName }
+
+const codes: Record<(typeof names)[number], readonly [on: number, off: number]> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  italic: [3, 23],
+  underline: [4, 24],
+  strike: [9, 29],
+  inverse: [7, 27],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  blue: [34, 39],
+  magenta: [35, 39],
+  cyan: [36, 39],
+}
+// The sixteen colors are those that the person chose for their terminal, dark or light; what is pale on one ground is strong on the other.
+const onLight = { ...codes, yellow: [35, 39], cyan: [34, 39] } as typeof codes
+
+/** The styles of a theme; with `none` only what shows where one is. */
+export function themeNamed(name: ThemeName): Theme {
+  const table = name === 'light' ? onLight : codes
+  const styles = names.map((style) => {
+    const [on, off] = table[style]
+    const plain = name === 'none' && style !== 'inverse'
+    return [style, plain ? (text: string) => text : (text: string) => (text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`)] as const
+  })
+  return { name, ...(Object.fromEntries(styles) as Record<(typeof names)[number], Style>) }
+}
+
+/** Dark or light, as the terminal says of itself; without colors where the person wants none. */
+export function themeOfTerminal(env: Record<string, string | undefined>): ThemeName {
+  if (env['NO_COLOR']) return 'none'
+  // The last number is the ground: 7 and 15 are the light ones.
+  const ground = /;(\d+)$/.exec(env['COLORFGBG'] ?? '')?.[1]
+  return ground === '7' || ground === '15' ? 'light' : 'dark'
+}
+
+const graphic = /(\u001b\[[\d;:]*m)/
+/** What hides text or blinks is no color. */
+const harmless = (sequence: string): boolean => {
+  const numbers = sequence.slice(2, -1).split(/[;:]/)
+  return numbers[0] === '38' || numbers[0] === '48' || !numbers.some((one) => /^0*[568]$/.test(one))
+}
+
+/** The one door to the terminal: colors stay, and every other control, invisible or bidirectional character becomes a visible escape. */
+export function fitLine(text: string): string {
+  if (!text.includes('\u001b')) return visible(text)
+  return text.split(graphic).map((part, at) => (at % 2 === 0 ? visible(part) : harmless(part) ? part : '')).join('')
+}
+
+/** The same in one row of at most so many columns, without spaces at its end, and with its styles ended. */
+export function fitRow(text: string, columns: number, cut: (text: string, columns: number) => string): string {
+  let row = fitLine(text.replaceAll('\n', ' ')).replaceAll('\t', '    ')
+  if (visibleWidth(row) > columns) row = cut(row, columns)
+  row = row.replace(/ +((?:\u001b\[[\d;:]*m)*)$/, '$1')
+  return row.includes('\u001b') && !/\u001b\[0?m$/.test(row) ? `${row}\u001b[0m` : row
+}

@@ -1,0 +1,264 @@
+import { PassThrough } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import headless from '@xterm/headless'
+import { afterEach, describe, expect, it } from 'vitest'
+import { spawnSession, type SessionOptions, type UiEvent } from '../../../build/plugins/tui/index.js'
+import { faultsOf } from '../../support/screen.js'
+
+const open: (() => void)[] = []
+afterEach(() => {
+  for (const close of open.splice(0)) close()
+})
+
+/** A session on a terminal in memory. */
+function session(options: Partial<SessionOptions> = {}, { columns = 60, rows = 20 } = {}) {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, isRaw: false, setRawMode: (on: boolean) => (stdin.isRaw = on) })
+  const screen = new headless.Terminal({ cols: columns, rows, scrollback: 50_000, allowProposedApi: true })
+  const frames: string[] = []
+  const output = Object.assign(new PassThrough(), { isTTY: true, columns, rows })
+  output.on('data', (chunk: Buffer) => {
+    frames.push(String(chunk))
+    screen.write(chunk)
+  })
+  const events: UiEvent[] = []
+  const { handle } = spawnSession({ stdin, output, env: {}, theme: 'dark', onEvent: (event) => void events.push(event), ...options })
+  open.push(() => handle.send({ type: 'shutdown' }))
+  const lines = () => Array.from({ length: screen.buffer.active.length }, (_, at) => screen.buffer.active.getLine(at)!.translateToString(true))
+  const text = () => lines().join('\n').trimEnd()
+  return {
+    handle, events, screen, frames, stdin, text,
+    type: (data: string) => void stdin.write(data),
+    resize(columns: number, rows: number) {
+      screen.resize(columns, rows)
+      Object.assign(output, { columns, rows })
+      output.emit('resize')
+    },
+    until: (wanted: string | RegExp) => expect.poll(text, { timeout: 10_000, message: String(wanted) }).toMatch(wanted),
+  }
+}
+const count = (text: string, part: string): number => text.split(part).length - 1
+
+describe('the screen', () => {
+  it('writes what is finished once, in order, and only redraws what is below it', async () => {
+    const { handle, text, until, frames } = session()
+    for (let at = 0; at < 200; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `message ${at}.` } })
+    handle.send({ type: 'activity', state: 'Working' })
+    await until('message 199.')
+    await until('Working')
+    await sleep(700)
+    handle.send({ type: 'activity' })
+    handle.send({ type: 'commit', block: { kind: 'markdown', text: 'the **end**' } })
+    await until('the end')
+    expect(text()).not.toContain('Working')
+    for (let at = 0; at < 200; at++) expect(count(text(), `message ${at}.`), `${at}`).toBe(1)
+    expect(faultsOf(frames.join(''))).toEqual([])
+  })
+
+  it('keeps every line once while the terminal changes its width and height and text streams', async () => {
+    const { handle, text, until, resize, frames } = session({}, { columns: 80, rows: 24 })
+    for (let at = 0; at < 40; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `before ${at}.` } })
+    await until('before 39.')
+    handle.send({ type: 'live', id: 'a', block: { kind: 'markdown', text: '' } })
+    for (const [step, [columns, rows]] of ([[40, 24], [120, 30], [80, 10], [55, 24], [80, 24]] as const).entries()) {
+      for (let word = 0; word < 10; word++) {
+        handle.send({ type: 'live', id: 'a', append: `part ${step}-${word}. ` })
+        await sleep(12)
+      }
+      handle.send({ type: 'live', id: 'a', append: '\n\nnext' })
+      resize(columns, rows)
+      await sleep(80)
+    }
+    handle.send({ type: 'live', id: 'a', append: ' last.', done: true })
+    await until('last.')
+    // A terminal folds what is wider than it anywhere.
+    const joined = text().replace(/\s+/g, '')
+    for (let at = 0; at < 40; at++) expect(count(joined, `before${at}.`), `${at}`).toBe(1)
+    for (let step = 0; step < 5; step++) for (let word = 0; word < 10; word++) expect(count(joined, `part${step}-${word}.`), `${step}-${word}`).toBe(1)
+    expect(faultsOf(frames.join(''))).toEqual([])
+  })
+
+  it('writes at most 1 KiB in a frame while a long text streams, and each frame is one synchronized write', async () => {
+    const { handle, until, frames } = session({}, { columns: 100, rows: 30 })
+    await sleep(300)
+    frames.length = 0
+    const text = Array.from({ length: 60 }, (_, at) => `Paragraph ${at} has a **few** words and some \`code\`.\n\n${at % 10 === 5 ? '```js\nconst a = 1 // comment\nfunction b() { return "text" }\n```\n\n' : ''}`).join('')
+    handle.send({ type: 'live', id: 'a', block: { kind: 'markdown', text: '' } })
+    handle.send({ type: 'activity', state: 'Answering' })
+    for (let at = 0; at < text.length; at += 20) {
+      handle.send({ type: 'live', id: 'a', append: text.slice(at, at + 20) })
+      await sleep(8)
+    }
+    handle.send({ type: 'live', id: 'a', append: '', done: true })
+    await until('Paragraph 59')
+    const sizes = frames.map((frame) => Buffer.byteLength(frame)).sort((a, b) => a - b)
+    expect(sizes.at(Math.floor(sizes.length * 0.95))).toBeLessThanOrEqual(1024)
+    // eslint-disable-next-line no-control-regex
+    for (const frame of frames) expect(frame).toMatch(/^(?:\u001b\[>4;2m)?(?:\u001b\[\?2026h[^]*\u001b\[\?2026l)?$/)
+  }, 60_000)
+
+  it('shows text of others as text, whatever it holds', async () => {
+    const { handle, until, frames } = session()
+    const hostile = 'a\u001b]52;c;YQ==\u0007b\u001b]0;title\u0007\u001b[2J\u001b[H\u202ec\u009b31md\u001b[8mhidden'
+    for (const kind of ['markdown', 'text', 'output', 'user', 'note', 'error', 'diff'] as const) handle.send({ type: 'commit', block: { kind, text: `${kind} ${hostile}` } })
+    handle.send({ type: 'status', left: hostile, right: hostile })
+    handle.send({ type: 'queue', items: [hostile] })
+    handle.send({ type: 'activity', state: hostile, detail: hostile })
+    handle.send({ type: 'subagents', lines: [hostile] })
+    handle.send({ type: 'overlay', overlay: { kind: 'select', id: 'x', title: hostile, choices: [{ value: 'v', label: hostile, description: hostile }] } })
+    await until(/diff\s+a\\u\{1b\}\]52/)
+    handle.send({ type: 'close_overlay', id: 'x' })
+    handle.send({ type: 'overlay', overlay: { kind: 'confirm', id: 'y', title: hostile, body: [{ kind: 'diff', text: hostile }], answers: [] } })
+    await until(/\? a\\u\{1b\}/)
+    const raw = frames.join('')
+    expect(faultsOf(raw)).toEqual([])
+    // eslint-disable-next-line no-control-regex
+    expect(raw).not.toMatch(/\u001b\]|\u009b|\u202e|\u001b\[[\d;]*8m/)
+  })
+
+  it('keeps the colors of what a program printed, and of a line that was written over what was written last', async () => {
+    const { handle, until, frames, text } = session()
+    handle.send({ type: 'commit', block: { kind: 'output', text: '\u001b[31mred\u001b[0m\r\n10 %\r50 %\r100 %\r\ndone\n' } })
+    await until('done')
+    expect(frames.join('')).toContain('\u001b[31mred')
+    expect(text()).toMatch(/red\n100 %\ndone/)
+  })
+})
+
+describe('the editor', () => {
+  it('takes several lines, undoes, kills and yanks, and gives back what was said before', async () => {
+    const { type, events, until, handle } = session({ history: ['older', 'old'] })
+    const key = async (data: string) => (type(data), await sleep(30))
+    for (const data of ['one two', '\u0017', '\u0019', '\u0019', '\\', '\r', 'three', '\r']) await key(data)
+    await expect.poll(() => events).toEqual([{ type: 'submit', text: 'one twotwo\nthree' }])
+    await key('x')
+    await key('\u001f')
+    expect(handle.input).toBe('')
+    for (const wanted of ['one twotwo\nthree', 'old', 'older']) {
+      await key('\u001b[A')
+      while (handle.input !== wanted && handle.input.includes('three')) await key('\u001b[A')
+      expect(handle.input).toBe(wanted)
+    }
+    await until('older')
+  })
+
+  it('takes what is pasted as one text, however long, and with its line ends', async () => {
+    const { type, events } = session()
+    const trace = Array.from({ length: 500 }, (_, at) => `  at line ${at}`).join('\n')
+    type(`\u001b[200~${trace}\u001b[201~`)
+    await sleep(100)
+    expect(events).toEqual([])
+    type('\r')
+    await expect.poll(() => events.length).toBe(1)
+    expect(events[0]).toEqual({ type: 'submit', text: trace.trim() })
+    const long = 'x'.repeat(10_000_000)
+    type(`\u001b[200~${long}\u001b[201~`)
+    await sleep(300)
+    type('\r')
+    await expect.poll(() => events.length, { timeout: 20_000 }).toBe(2)
+    expect((events[1] as { text: string }).text.length).toBe(long.length)
+  }, 60_000)
+
+  it('puts the cursor of the terminal where the text is typed, for input methods', async () => {
+    const { type, screen, until } = session()
+    type('漢字 ab')
+    await until('漢字 ab')
+    await sleep(50)
+    expect([screen.buffer.active.cursorX, screen.buffer.active.getLine(screen.buffer.active.baseY + screen.buffer.active.cursorY)!.translateToString(true)]).toEqual([9, '> 漢字 ab'])
+  })
+
+  it('says by the same key what happens: Enter sends or lets wait, Ctrl-Enter steers, Escape stops, Shift-Tab and Ctrl-O ask', async () => {
+    const { type, events, handle } = session()
+    const key = async (data: string) => (type(data), await sleep(30))
+    await key('a\r')
+    handle.send({ type: 'activity', state: 'Working' })
+    await key('b\r')
+    await key('c')
+    await key('\u001b[13;5u')
+    await key('\u001b')
+    await sleep(60)
+    await key('\u0003')
+    await key('\u001b[Z')
+    await key('\u000f')
+    handle.send({ type: 'activity' })
+    await key('half\u0003')
+    expect(handle.input).toBe('')
+    await key('\u0003')
+    await key('\u0003')
+    expect(events).toEqual([
+      { type: 'submit', text: 'a' }, { type: 'queue_submit', text: 'b' }, { type: 'steer', text: 'c' }, { type: 'cancel' }, { type: 'interrupt' },
+      { type: 'cycle_mode' }, { type: 'toggle_detail' }, { type: 'exit' },
+    ])
+  })
+
+  it('offers commands behind a slash and files behind an at sign', async () => {
+    const { type, until, handle } = session({ slashCommands: [{ name: 'compact', description: 'Shortens it' }, { name: 'mode', description: 'Changes it', arguments: '<mode>', choices: ['plan', 'auto'] }], files: async (query) => ['src/a.ts', 'src/b.ts'].filter((path) => path.includes(query)) })
+    type('/m')
+    await until('/mode <mode>')
+    type('\t')
+    await sleep(50)
+    expect(handle.input).toBe('/mode ')
+    type('\u0003')
+    await sleep(50)
+    type('look at @b')
+    await until('→ src/b.ts')
+    await sleep(50)
+    type('\t')
+    await expect.poll(() => handle.input).toBe('look at @src/b.ts ')
+  })
+})
+
+describe('a question', () => {
+  const overlay = (id: string) => ({ type: 'overlay' as const, overlay: { kind: 'confirm' as const, id, title: 'May it?', body: [{ kind: 'diff' as const, text: '-old\n+new' }], answers: [{ key: 'y', value: 'yes', label: 'yes' }, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, because' }], text: { value: 'why', label: 'No' } } })
+
+  it('takes no letter of a message that is being typed; Tab or a pause gives it the keys', async () => {
+    const { type, events, handle, until } = session()
+    type('ye')
+    handle.send(overlay('a'))
+    await until('May it')
+    type('s, yes')
+    await sleep(600)
+    type('y')
+    await sleep(50)
+    expect([handle.input, events]).toEqual(['yes, yesy', []])
+    type('\t')
+    await sleep(50)
+    type('y')
+    await expect.poll(() => events).toEqual([{ type: 'overlay_result', id: 'a', value: 'yes' }])
+    expect(handle.input).toBe('yes, yesy')
+    type('\u0003')
+    handle.send(overlay('b'))
+    await sleep(600)
+    type('n')
+    await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'b', value: 'no' })
+    handle.send(overlay('c'))
+    await sleep(600)
+    for (const data of ['w', 'do ', 'that', '\r']) (type(data), await sleep(30))
+    await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'c', value: 'why', text: 'do that' })
+  })
+
+  it('that offers a list is narrowed by typing', async () => {
+    const { type, events, handle, until } = session()
+    handle.send({ type: 'overlay', overlay: { kind: 'select', id: 'm', title: 'Which model?', choices: ['anthropic/opus', 'openai/gpt', 'openai/mini'].map((value) => ({ value, label: value })) } })
+    await until('openai/gpt')
+    for (const data of ['m', 'i', 'n']) (type(data), await sleep(20))
+    type('\r')
+    await expect.poll(() => events).toEqual([{ type: 'overlay_result', id: 'm', value: 'openai/mini' }])
+  })
+
+  it('that shows a long text is paged through', async () => {
+    const { type, handle, until, text } = session()
+    handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'p', title: 'all of it', body: [{ kind: 'text', text: Array.from({ length: 100 }, (_, at) => `row ${at}`).join('\n') }] } })
+    await until('row 0')
+    type('G')
+    await until('row 99')
+    type('q')
+    await expect.poll(text).not.toContain('row 99')
+  })
+})
+
+it('a terminal that is none, too small or cannot move its cursor is refused with what to do instead', () => {
+  const stream = (more: object) => Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24, ...more })
+  const attempt = (options: Partial<SessionOptions>) => () => spawnSession({ stdin: stream({}), output: stream({}), env: {}, nonInteractiveHint: 'vtcode exec', ...options })
+  const refusal = expect.objectContaining({ problem: expect.objectContaining({ code: 'VT_UI_NO_TTY', hint: 'vtcode exec' }) })
+  for (const options of [{ stdin: stream({ isTTY: false }) }, { output: stream({ isTTY: false }) }, { env: { TERM: 'dumb' } }, { output: stream({ columns: 20, rows: 5 }) }, { output: stream({ columns: 12 }) }]) expect(attempt(options)).toThrow(refusal)
+})

@@ -1,0 +1,187 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { drawn, faultsOf, type Shape } from '../../support/screen.js'
+import { bin } from '../../support/terminal.js'
+
+const door = join(dirname(dirname(bin)), 'plugins/tui/index.js')
+/** A program that uses the screen, and nothing else of ours. */
+const echo = `import { spawnSession } from ${JSON.stringify(door)}
+
+const { handle, events } = spawnSession({ placeholder: 'Say something', appName: 'echo' })
+handle.send({ type: 'status', left: 'echo', right: 'Ctrl-D ends' })
+for await (const event of events) {
+  if (event.type === 'exit') handle.send({ type: 'shutdown' })
+  if (event.type !== 'submit') continue
+  handle.send({ type: 'commit', block: { kind: 'user', text: event.text } })
+  if (event.text === 'throw') throw new Error('as asked')
+  if (event.text === 'later') setTimeout(() => { throw new Error('as asked') }, 10)
+  if (event.text === 'exit') process.exit(7)
+  if (event.text === 'stream') {
+    handle.send({ type: 'live', id: 'a', block: { kind: 'markdown', text: '' } })
+    let at = 0
+    const timer = setInterval(() => (handle.send({ type: 'live', id: 'a', append: \`word\${at}. \${at % 12 === 11 ? '\\n\\n' : ''}\`, done: ++at === 120 }), at === 120 && clearInterval(timer)), 15)
+  } else handle.send({ type: 'commit', block: { kind: 'markdown', text: \`You said *\${event.text}*.\` } })
+}
+console.log('bye')
+`
+let root: string
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'vtcode-tui-'))
+  writeFileSync(join(root, 'echo.mjs'), echo)
+})
+afterAll(() => rmSync(root, { recursive: true }))
+
+const place = () => ({ root, env: { PATH: process.env['PATH']!, HOME: root } })
+const atShell = (how: Shape = {}) => drawn(place(), ['--norc', '--noprofile', '-i'], { program: '/bin/bash', ...how })
+const start = `${process.execPath} echo.mjs`
+const count = (text: string, part: string): number => text.split(part).length - 1
+const squeezed = (text: string): string => text.replace(/\s+/g, '')
+
+/** A shell with thirty lines of history, and what its terminal is set to. */
+async function historical(how: Shape = {}) {
+  const at = await atShell(how)
+  await at.until(/\$ $/m)
+  at.type('for n in $(seq 1 30); do echo "earlier-$n."; done; stty -g | cksum\r')
+  await at.until(/earlier-30\.\n\d+ \d+\n\$/)
+  return { at, before: /\n(\d+ \d+)\n\$/.exec(at.text())![1]! }
+}
+type Shell = Awaited<ReturnType<typeof atShell>>
+/** The shell is back, the terminal as it was, and all that stood there stands there once. */
+async function restored(at: Shell, before: string) {
+  at.type('echo back-$?; stty -g | cksum\r')
+  await at.until(/back-\d+\n/)
+  await expect.poll(() => count(at.text(), before), { timeout: 30_000 }).toBe(2)
+  for (let line = 1; line <= 30; line++) expect(count(squeezed(at.text()), `earlier-${line}.`), `${line}`).toBe(1)
+  const raw = at.raw()
+  expect(faultsOf(raw)).toEqual([])
+  // The shell itself takes pastes as such.
+  for (const [on, off] of [['\u001b[?1004h', '\u001b[?1004l'], ['\u001b[?25l', '\u001b[?25h'], ['\u001b[?2026h', '\u001b[?2026l']] as const) expect(raw.lastIndexOf(off), off).toBeGreaterThanOrEqual(raw.lastIndexOf(on))
+  at.type('exit\r')
+  await at.end()
+}
+
+describe('a program with the screen alone', () => {
+  it('runs in a terminal, keeps the history of the shell, and ends cleanly', async () => {
+    const { at, before } = await historical()
+    at.type(`${start}\r`)
+    await at.until('Say something')
+    at.type('hello wörld 漢字 👍\r')
+    await at.until('You said hello wörld 漢字 👍.')
+    at.type('\u0004')
+    await at.until('bye')
+    expect(at.text()).not.toContain('Ctrl-D ends')
+    await restored(at, before)
+  }, 120_000)
+
+  it.each([
+    ['by an error', 'throw\r', undefined],
+    ['by an error in a timer', 'later\r', undefined],
+    ['by itself', 'exit\r', undefined],
+    ['by SIGTERM', undefined, 'TERM'],
+    ['by SIGINT', undefined, 'INT'],
+    ['by SIGHUP', undefined, 'HUP'],
+  ])('leaves the terminal as it was when it ends %s', async (_way, typed, signal) => {
+    const { at, before } = await historical()
+    at.type(`${start} & echo pid-$!.; fg\r`)
+    await at.until('Say something')
+    if (typed !== undefined) at.type(typed)
+    else process.kill(Number(/pid-(\d+)\./.exec(at.text())![1]), `SIG${signal}`)
+    await expect.poll(() => /\$ $/.test(at.text()) || /\$$/.test(at.text()), { timeout: 30_000 }).toBe(true)
+    await restored(at, before)
+  }, 120_000)
+
+  it('gives the terminal back while it is stopped, and draws itself again', async () => {
+    const { at, before } = await historical()
+    at.type(`${start}\r`)
+    await at.until('Say something')
+    at.type('half a line')
+    await at.until('> half a line')
+    for (let round = 1; round <= 3; round++) {
+      at.type('\u001a')
+      await expect.poll(() => count(at.text(), 'Stopped'), { timeout: 30_000 }).toBe(round)
+      at.type(`echo shell-${round}.\r`)
+      await at.until(new RegExp(`^shell-${round}\\.`, 'm'))
+      at.type('fg\r')
+      await expect.poll(() => /> half a line\n+echo +Ctrl-D ends$/.test(at.text()), { timeout: 30_000 }).toBe(true)
+    }
+    at.type(' more\r')
+    await at.until('You said half a line more.')
+    at.type('\u0004')
+    await at.until('bye')
+    await restored(at, before)
+  }, 120_000)
+
+  it('keeps every line once through a storm of sizes while text streams', async () => {
+    const { at, before } = await historical()
+    at.type(`${start}\r`)
+    await at.until('Say something')
+    at.type('stream\r')
+    for (const [columns, rows] of [[40, 24], [120, 24], [60, 12], [80, 30], [40, 10], [100, 40], [80, 24]] as const) {
+      await sleep(150)
+      at.resize(columns, rows)
+    }
+    await at.until('word119.')
+    at.type('\u0004')
+    await at.until('bye')
+    const text = squeezed(at.text())
+    for (let word = 0; word < 120; word++) expect(count(text, `word${word}.`), `${word}`).toBe(1)
+    await restored(at, before)
+  }, 120_000)
+
+  it('starts in a terminal that answers no query', async () => {
+    const at = await drawn(place(), [join(root, 'echo.mjs')], { answers: false })
+    await at.until('Say something')
+    at.type('hello\r')
+    await at.until('You said hello.')
+    at.type('\u0004')
+    expect(await at.end()).toBe(0)
+  }, 60_000)
+
+  it('knows an answer to its query that comes late from what is typed', async () => {
+    const at = await drawn(place(), [join(root, 'echo.mjs')], { answers: false })
+    await at.until('Say something')
+    at.type('he')
+    await sleep(600)
+    at.type('\u001b[?0u')
+    await sleep(100)
+    at.type('llo\u001b[13u')
+    await at.until('You said hello.')
+    at.type('\u001b[100;5u')
+    expect(await at.end()).toBe(0)
+    expect(at.raw()).toContain('\u001b[<u')
+  }, 60_000)
+})
+
+describe('under tmux', () => {
+  it('the screen keeps the history of the shell and every message once, also when its window changes', async (context) => {
+    const { spawnSync } = await import('node:child_process')
+    const tmux = (...args: string[]) => spawnSync('tmux', ['-L', `vtcode${process.pid}`, '-f', '/dev/null', ...args], { encoding: 'utf8', env: { ...place().env, TERM: 'xterm-256color', LANG: 'C.UTF-8' }, cwd: root })
+    if (tmux('-V').error) return context.skip('tmux is not installed')
+    try {
+      tmux('new-session', '-d', '-x', '80', '-y', '24', 'bash --norc --noprofile')
+      const text = (): string => tmux('capture-pane', '-p', '-S', '-', '-J').stdout
+      const type = (...keys: string[]) => tmux('send-keys', ...keys)
+      const until = (wanted: string | RegExp) => expect.poll(text, { timeout: 30_000, message: String(wanted) }).toMatch(wanted)
+      type('for n in $(seq 1 30); do echo "earlier-$n."; done', 'Enter')
+      await until('earlier-30.')
+      type(start, 'Enter')
+      await until('Say something')
+      type('stream', 'Enter')
+      for (const columns of ['50', '100', '80']) {
+        await sleep(300)
+        tmux('resize-window', '-x', columns, '-y', '24')
+      }
+      await until('word119.')
+      type('C-d')
+      await until('bye')
+      const all = squeezed(text())
+      for (let line = 1; line <= 30; line++) expect(count(all, `earlier-${line}.`), `${line}`).toBe(1)
+      for (let word = 0; word < 120; word++) expect(count(all, `word${word}.`), `${word}`).toBe(1)
+    } finally {
+      tmux('kill-server')
+    }
+  }, 120_000)
+})
