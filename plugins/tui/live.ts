@@ -43,9 +43,7 @@ export class LiveScreen {
     const fit = (row: string): string => fitRow(row, columns, (text, most) => truncateToWidth(text, most, ''))
     const over = Math.max(0, live.length - this.room)
     const rows = live.slice(over).map(fit)
-    if (columns !== this.columns) this.forget()
-    if (this.port.rows > this.height) this.renumber()
-    this.height = this.port.rows
+    if (columns !== this.columns || this.port.rows !== this.height) this.forget()
     if (finished.length > 0) this.moveUp(finished.map(fit), rows)
     else this.redraw(rows)
     this.drawn = rows
@@ -72,12 +70,18 @@ export class LiveScreen {
     const sum = (rows: readonly number[]): number => rows.reduce((all, one) => all + one, 0)
     const gap = this.deepest - (this.top + this.drawn.length - 1)
     // Where rows below the cursor are folded, it stands elsewhere afterwards, each terminal its own way; what stood on the last row stays there.
-    const from = columns < this.columns && rows <= this.height && this.deepest >= this.height - 1 ? `\u001b[${rows}B${up(gap + sum(heights) - 1)}` : up(sum(heights.slice(0, this.at.row)))
+    const anchored = columns < this.columns && rows === this.height && this.deepest >= this.height - 1
+    const from = anchored ? `\u001b[${rows}B${up(gap + sum(heights) - 1)}` : up(sum(heights.slice(0, this.at.row)))
     if (this.drawn.length > 0) this.out += `${from}\r\u001b[J`
-    this.top = this.deepest - gap - sum(heights) + 1
+    if (anchored) this.top = this.deepest - gap - sum(heights) + 1
+    // How much is empty below is not known there; too little leaves a remnant at most.
+    else if (rows === this.height) this.deepest = this.top + this.drawn.length - 1
+    // A lower terminal drops rows below the cursor, a higher one may bring back rows from above: where its last row is, is not known.
+    else this.renumber()
     this.drawn = []
     this.at = { row: 0, column: 0 }
     this.columns = columns
+    this.height = rows
   }
 
   /** The terminal says in which of its rows the session began, the first being 1. */
@@ -89,7 +93,7 @@ export class LiveScreen {
   /** Where the last row of the terminal is, is not known any more. */
   private renumber(): void {
     this.top = 0
-    this.deepest = Math.max(0, this.drawn.length - 1)
+    this.deepest = 0
   }
 
   private moveUp(finished: readonly string[], rows: readonly string[]): void {

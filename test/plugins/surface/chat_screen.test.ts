@@ -223,7 +223,8 @@ describe('the terminal', () => {
     at.type(`'${process.execPath}' '${bin}' chat\r`)
     await at.until(ready)
     at.type('tell me\r')
-    await at.until('word5.')
+    await at.until('word119.')
+    await sleep(1500)
     for (const [columns, rows] of [[40, 24], [120, 24], [80, 24]] as const) {
       at.resize(columns, rows)
       await sleep(250)
@@ -231,7 +232,7 @@ describe('the terminal', () => {
     at.type('\u001a')
     await at.until('Stopped')
     at.type('fg\r')
-    await at.until('word119.')
+    await expect.poll(() => count(at.text(), '/ for commands'), { timeout: 30_000 }).toBe(1)
     at.type('write\r')
     await at.until('May unified_file/write')
     await sleep(500)

@@ -28,7 +28,9 @@ function session(options: Partial<SessionOptions> = {}, { columns = 60, rows = 2
   return {
     handle, events, screen, frames, stdin, text,
     type: (data: string) => void stdin.write(data),
-    resize(columns: number, rows: number) {
+    /** As a terminal does that has drawn all it got. */
+    async resize(columns: number, rows: number) {
+      await new Promise<void>((resolve) => screen.write('', resolve))
       screen.resize(columns, rows)
       Object.assign(output, { columns, rows })
       output.emit('resize')
@@ -65,7 +67,7 @@ describe('the screen', () => {
         await sleep(12)
       }
       handle.send({ type: 'live', id: 'a', append: '\n\nnext' })
-      resize(columns, rows)
+      await resize(columns, rows)
       await sleep(80)
     }
     handle.send({ type: 'live', id: 'a', append: ' last.', done: true })
