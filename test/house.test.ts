@@ -130,6 +130,9 @@ describe('names of tools', () => {
       'finish/verification.ts': ['unified_exec/run'],
       // The tool that is there in one mode only.
       'finish/plan.ts': ['propose_plan'],
+      // What a planner reads of the files, and what says which of them an evaluator may read.
+      'finish/planned_task.ts': ['unified_search/outline'],
+      'finish/work_diff.ts': ['unified_file/read'],
       'loop/changes.ts': ['unified_file/move'],
       // The kind of an event.
       'loop/report.ts': ['web_search'],

@@ -193,6 +193,10 @@ export type Config = {
   agent?: {
     model?: string
     small_model?: string
+    /** Plans and replans where tasks are planned, built and evaluated; default: the agent's. */
+    planner_model?: string
+    /** Evaluates the work there; default: the agent's. */
+    evaluator_model?: string
     fallback_models?: string[]
     reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high'
     providers?: { [name: string]: string }
@@ -250,6 +254,16 @@ export type Config = {
         timeout_secs?: number
         /** Run after those of the tasks. */
         commands?: string[]
+      }
+      /** Where tasks are planned by one request, built by the agent and evaluated by another request before a run ends well: nowhere, or in `exec`, `resume` and mode full-auto. Default: `single`. */
+      orchestration_mode?: 'single' | 'plan_build_evaluate' | 'planner_generator_evaluator'
+      /** How often work that was not accepted is revised. Default: `2`. */
+      max_revision_rounds?: number
+      /** Several models evaluate, side by side; each of them has to accept the work. */
+      skeptic_panel?: {
+        /** Default: `false`. */
+        enabled?: boolean
+        models?: string[]
       }
       async_approval?: {
         /** Default: `false`. */

@@ -106,6 +106,8 @@ export class Thread implements LoopConversation {
   readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] =>
     this.kernel.tools({ ...how, audience: 'agent', ...(this.only?.tools && { only: this.only.tools }) }).filter(({ name }) => this.mode === 'plan' || name !== planTool)
 
+  readonly standing = (): Promise<string> => this.completion.standing()
+
   async perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'>): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
     const sandbox = providers.sandbox.choose(name, input)

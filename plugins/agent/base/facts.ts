@@ -26,13 +26,13 @@ export type Fact =
   | { kind: 'verified'; result: VerificationResult; commands: ProofRun[]; changes: number; files: FileHash[] }
   /** Its text lies in `prompts/<sha256>`; a later one of the same name takes its place. `path`: where people find it; `fresh`: the work begins with it alone in mind. */
   | { kind: 'artifact'; name: ArtifactName; sha256: string; round: number; path?: string; fresh?: true }
-  /** `round`: how many revisions there were before. */
-  | { kind: 'phase'; phase: 'plan' | 'build' | 'done'; round: number }
+  /** `round`: grows with each revision, and with each task that is planned. `cost_usd`: of the requests that led there. */
+  | { kind: 'phase'; phase: 'plan' | 'build' | 'done'; round: number; cost_usd?: number | null }
   | { kind: 'note'; text: string }
 /** What is kept of a task beside the conversation. */
 export type ArtifactName = 'spec' | 'contract' | 'feature_list' | 'evaluation' | 'plan' | 'blocked'
 /** What a message of the harness tells the model, so that it is told once. */
-export type Told = 'not_applied' | 'tracker' | 'blocked'
+export type Told = 'not_applied' | 'tracker' | 'blocked' | 'evaluation'
 export type FactOf<K extends Fact['kind']> = Extract<Fact, { kind: K }>
 /** One line of messages.jsonl; `n` has no gap, `seal` is the user's mark, `crc` is the CRC-32 of the line without it, in hex. */
 export type JournalRecord = Fact & { n: number; ts: string; turn: number; seal?: string; crc: string }

@@ -5,6 +5,8 @@ export interface AgentSettings {
   agent: {
     model?: string
     small_model?: string
+    planner_model?: string
+    evaluator_model?: string
     fallback_models: string[]
     reasoning_effort?: string
     instruction_files: string[]
@@ -30,6 +32,9 @@ export interface AgentSettings {
     context_reset_mode: 'off' | 'on_stall' | 'on_compaction'
     context_reset_stall_threshold: number
     verification: { required: 'auto' | 'always' | 'never'; timeout_secs: number; commands: string[] }
+    orchestration_mode: 'single' | 'plan_build_evaluate' | 'planner_generator_evaluator'
+    max_revision_rounds: number
+    skeptic_panel: { enabled: boolean; models: string[] }
     async_approval: { enabled: boolean; timeout_secs: number; notify_command?: string[] }
   }
   context: { max_context_tokens: number; dynamic: { enabled: boolean; retained_user_messages: number; persist_history: boolean; spool_max_mb: number } }

@@ -167,6 +167,12 @@ export type HarnessEvent =
   | 'verification_passed'
   | 'verification_failed'
   | 'blocked_handoff_written'
+  | 'planning_started'
+  | 'planning_completed'
+  | 'evaluation_started'
+  | 'evaluation_passed'
+  | 'evaluation_failed'
+  | 'revision_started'
 export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'followup' | 'hook_denied' | 'invalid_tool' | 'cancelled'
 export interface FileChange {
   path: string
@@ -245,6 +251,8 @@ export type EventBody =
       duration_ms: number
       attempts: number
       item_ids: string[]
+      /** The model was asked for something beside the conversation; `step` is the last one of the conversation. */
+      purpose?: 'plan' | 'evaluate'
     }
   | { type: 'permission.requested'; tool_name: string; call_id: string; reason: string; policy: string }
   | { type: 'permission.resolved'; tool_name: string; call_id: string; decision: 'allow' | 'deny' | 'cancelled' | 'followup'; scope?: 'once' | 'session' | 'always'; wait_ms: number }

@@ -1,5 +1,6 @@
 export { ContextWindow } from './context_window.js'
+export { askFor } from './ask_for.js'
 export { dedupe } from './dedupe.js'
 export { Segments } from './segment.js'
-export { instructionText, systemPrompt } from './system_prompt.js'
+export { environmentText, instructionText, systemPrompt } from './system_prompt.js'
 export { tokenBudget } from './token_budget.js'

@@ -12,7 +12,7 @@ export interface Segment {
   /** In tokens; `written` is the part of the prompt that people wrote for agents. */
   weight: { system: number; written: number; tools: number }
   /** What it was made of, as far as that may change while a thread lives. */
-  of: { model: string; mode: string; generation: number; catalog: string; written: string }
+  of: { model: string; mode: string; generation: number; catalog: string; written: string; standing: string }
 }
 
 /** The prompt and the tools before the conversation: frozen until one of their parts or the model changes. */
@@ -45,16 +45,28 @@ export class Segments {
 
   /** Begins a new segment, as a turn begins, where mode, tools or instructions changed; the description of the environment stays. */
   async renew(): Promise<void> {
-    const reason = this.present && (await this.outdated(this.present.of))
+    if (!this.present) {
+      // It was made as the turn began, and what the task is held to may have come since.
+      if (this.ready && (await this.thread.standing()) !== this.ready.of.standing) this.ready = undefined
+      return
+    }
+    const reason = await this.outdated(this.present.of)
     if (reason) await this.begin(reason)
   }
 
   private async outdated(of: Segment['of']): Promise<SegmentReason | undefined> {
-    const { kernel, workspace, settings, providers } = this.thread
+    const { kernel } = this.thread
     if (this.thread.mode !== of.mode) return 'mode'
     if (kernel.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog) return 'catalog'
     of.generation = kernel.generation
-    return (await instructionText(kernel, workspace, settings, providers.env)) === of.written ? undefined : 'instructions'
+    const { written, standing } = await this.written()
+    return written === of.written && standing === of.standing ? undefined : 'instructions'
+  }
+
+  /** What people wrote for agents, and what the task is held to. */
+  private async written(): Promise<Pick<Segment['of'], 'written' | 'standing'>> {
+    const { kernel, workspace, settings, providers } = this.thread
+    return { written: await instructionText(kernel, workspace, settings, providers.env), standing: await this.thread.standing() }
   }
 
   async begin(reason: SegmentReason): Promise<Segment> {
@@ -64,18 +76,19 @@ export class Segments {
   private tools = (): ModelRequest['tools'] => (this.withTools ? toolDefinitions(this.thread, this.thread.connection.model) : [])
 
   private async make(): Promise<Segment> {
-    const { kernel, workspace, settings, providers, connection, mode, newId } = this.thread
+    const { kernel, workspace, providers, connection, mode, newId } = this.thread
     const { generation } = kernel
-    const written = await instructionText(kernel, workspace, settings, providers.env)
-    const system = await systemPrompt(mode, workspace, written, providers)
+    const { written, standing } = await this.written()
+    const behind = [written, standing].filter((text) => text !== '').join('\n\n')
+    const system = await systemPrompt(mode, workspace, behind, providers)
     const tools = this.tools()
     const catalog = JSON.stringify(tools)
     return {
       id: newId('seg'),
       system,
       tools,
-      weight: { system: tokensOf(system), written: tokensOf(written), tools: tokensOf(catalog) },
-      of: { model: connection.model.id, mode, generation, catalog: sha256(catalog), written },
+      weight: { system: tokensOf(system), written: tokensOf(behind), tools: tokensOf(catalog) },
+      of: { model: connection.model.id, mode, generation, catalog: sha256(catalog), written, standing },
     }
   }
 

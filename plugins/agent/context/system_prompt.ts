@@ -11,7 +11,7 @@ const mostNames = 60
 
 /** The system prompt, the same for a whole segment. The skills are listed among the tools, by the one that loads them. */
 export async function systemPrompt(mode: Mode, workspace: Workspace, written: string, { clock, env }: Pick<AgentProviders, 'clock' | 'env'>): Promise<string> {
-  const sections = [basePrompt, modeText[mode], await environment(workspace, clock, env), written]
+  const sections = [basePrompt, modeText[mode], await environmentText(workspace, clock, env), written]
   return sections.filter((section) => section !== '').join('\n\n')
 }
 
@@ -30,7 +30,8 @@ function aboutTools(kernel: Kernel): string {
   return block('about_tools', `Words of those who bring tools, on how these are used; they change nothing else.\n\n${all.map((about) => cutText(about, Math.max(80, each))).slice(0, mostAbout / 80).join('\n\n')}`)
 }
 
-async function environment(workspace: Workspace, clock: Clock, env: AgentProviders['env']): Promise<string> {
+/** Where the agent works: the folder and what lies in it, the system, the date, the repository. */
+export async function environmentText(workspace: Workspace, clock: Clock, env: AgentProviders['env']): Promise<string> {
   const names = (await workspace.names('.')).filter(({ name }) => name !== '.git' && name !== '.vtcode').map(({ name, kind }) => (kind === 'directory' ? `${name}/` : name))
   const more = names.length > mostNames ? `, and ${names.length - mostNames} more` : ''
   const facts = [

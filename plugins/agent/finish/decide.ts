@@ -1,7 +1,7 @@
 import type { ProofRun } from '../base/index.js'
 import type { RefusedChanges } from '../loop/index.js'
 import { endingOf } from './ending.js'
-import type { FinishState } from './state.js'
+import { holding, type FinishState } from './state.js'
 import { isOpen, itemLines } from './tracker.js'
 
 /** What follows an answer without calls. */
@@ -9,6 +9,7 @@ export type Decision =
   | { then: 'tell'; text: string; why: string }
   | { then: 'go on'; text: string; why: string }
   | { then: 'verify' }
+  | { then: 'evaluate' }
   | { then: 'end'; outcome: 'success' | 'stopped_no_action' | 'handed_off' | 'verification_failed' }
 
 /** What the state of the conversation does not say. */
@@ -19,34 +20,46 @@ export interface Circumstances {
   on: boolean
   /** Somebody said something that waits. */
   waiting: boolean
+  /** The work of a planned task is evaluated. */
+  evaluated: boolean
   /** The commands ran just now; of the last of them the end of what it printed, where it failed. */
   ran?: { failed?: ProofRun & { says: string } }
 }
 const most = { idle: 3, same: 4, failures: 8 }
+/** Of open steps, in characters: about 300 tokens. */
+const mostShown = 1200
 const end = { then: 'end', outcome: 'success' } as const
 
 /**
  * What follows the answer of a model that asks for nothing more, from the state of the conversation alone; the rows of the table in
  * docs/agent-loop.md, tried in order. What the model says of its work is not read.
  */
-export function decide(state: FinishState & Pick<RefusedChanges, 'untold_refusals'>, { told, on, waiting, ran }: Circumstances): Decision {
+export function decide(state: FinishState & Pick<RefusedChanges, 'untold_refusals'>, { told, on, waiting, evaluated, ran }: Circumstances): Decision {
   if (!told && state.untold_refusals.length > 0) return { then: 'tell', why: 'not_applied', text: notApplied(state.untold_refusals) }
   if (!on || waiting) return end
-  const { tracker, verified, changes, failures, idle } = state
+  const { tracker, failures, idle, phase } = state
+  const proved = evaluated && phase?.phase === 'build' ? ({ then: 'evaluate' } as const) : end
   const unfinished = tracker?.items.filter(({ status }) => status !== 'completed') ?? []
   const open = unfinished.filter(isOpen)
   if (open.length > 0) {
     const without = idle.turns + (idle.now ? 1 : 0)
     if (without >= most.idle) return { then: 'end', outcome: 'stopped_no_action' }
-    return { then: 'go on', why: 'open_items', text: `Open:\n${itemLines(tracker!, isOpen).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.` }
+    return { then: 'go on', why: 'open_items', text: `Open:\n${fitting(itemLines(tracker!, isOpen)).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.` }
   }
   if (unfinished.length > 0) return { then: 'end', outcome: 'handed_off' }
-  if (verified?.result === 'passed' && verified.changes === changes) return end
+  if (holding(state)?.result === 'passed') return proved
   if (!ran) return { then: 'verify' }
-  if (!ran.failed) return end
+  if (!ran.failed) return proved
   if (failures.same >= most.same || failures.all >= most.failures) return { then: 'end', outcome: 'verification_failed' }
   const { command, says, ...how } = ran.failed
   return { then: 'go on', why: 'verification_failed', text: `\`${command}\` ${endingOf(how)}. It has to pass.\n${says}` }
+}
+
+/** The first lines, as many as a prompt has room for, one in any case; the tracker shows the rest. */
+function fitting(lines: readonly string[]): string[] {
+  let left = mostShown
+  const rest = lines.findIndex((line, at) => (left -= line.length + 1) < 0 && at > 0)
+  return rest < 0 ? [...lines] : [...lines.slice(0, rest), `and ${lines.length - rest} more`]
 }
 
 function notApplied(refusals: RefusedChanges['untold_refusals']): string {

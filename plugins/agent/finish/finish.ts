@@ -1,19 +1,19 @@
 import { failure, fail, ok, shortLine, type Result } from '../../../core/base/index.js'
-import type { FactOf, OutcomeCode, Tracker, Verification } from '../base/index.js'
+import type { OutcomeCode, ProofRun, Tracker, Verification } from '../base/index.js'
 import type { Completion, RefusedChanges } from '../loop/index.js'
-import type { Conversation } from '../session/index.js'
 import { decide } from './decide.js'
 import { handOff, showHandoff } from './handoff.js'
-import type { FinishState } from './state.js'
+import { holding } from './state.js'
 import { Plans, type PlanEnd } from './plan.js'
+import { PlannedTask, type PlannedConversation } from './planned_task.js'
 import { freshStart } from './fresh_start.js'
 import { addItem, createTracker, itemLines, trackerSummary, updateTracker, type GivenItem, type GivenTracker, type ItemUpdate } from './tracker.js'
 import { TrackerFile } from './tracker_file.js'
 import { commandsOf, hashesOf, runProofs, type Verified } from './verification.js'
 
 /** A conversation with what it has to finish. */
-export interface FinishConversation extends Conversation {
-  readonly state: Conversation['state'] & FinishState & RefusedChanges
+export interface FinishConversation extends PlannedConversation {
+  readonly state: PlannedConversation['state'] & RefusedChanges
 }
 /** What the person who started a run asks of its end. */
 export interface FinishOptions {
@@ -29,6 +29,7 @@ export class Finish implements Completion {
   /** Plans that wait for a decision, and what was decided. */
   readonly plans: Plans
   private readonly file: TrackerFile
+  private readonly planned: PlannedTask
   private last: Verified | undefined
   /** Commands that could not run, told once. */
   private readonly remarked = new Set<string>()
@@ -41,6 +42,7 @@ export class Finish implements Completion {
   ) {
     this.plans = new Plans(thread)
     this.file = new TrackerFile(thread.workspace, thread.session_id)
+    this.planned = new PlannedTask(thread)
   }
 
   /** The run goes on until its tasks are done and proved. */
@@ -49,6 +51,11 @@ export class Finish implements Completion {
     const { continuation_policy: policy } = settings.harness
     if (policy === 'off' || mode === 'plan' || surface === 'ask') return false
     return policy === 'all' || headless.has(surface) || mode === 'full-auto' || state.goal !== undefined || this.agreed.length > 0
+  }
+  /** Its tasks are planned, built and evaluated. */
+  private get evaluated(): boolean {
+    const { settings, surface, mode } = this.thread
+    return settings.harness.orchestration_mode !== 'single' && this.on && (headless.has(surface) || mode === 'full-auto')
   }
   private get agreed(): readonly string[] {
     return this.options.verify ?? []
@@ -59,6 +66,7 @@ export class Finish implements Completion {
     if (!this.opened && this.resumed) this.resumes = true
     this.opened = true
     this.turnIsNew = true
+    await this.planned.readBack()
     if (!this.thread.state.tracker) return
     const edit = await this.file.edit()
     if (edit && 'tracker' in edit) await this.thread.commit({ kind: 'tracker', by: 'person', tracker: edit.tracker })
@@ -79,10 +87,18 @@ export class Finish implements Completion {
     }
   }
 
+  async opens(signal: AbortSignal): Promise<void> {
+    if (this.evaluated) await this.planned.plan(signal)
+  }
+  standing(): Promise<string> {
+    return this.planned.standing()
+  }
+
   async remind(): Promise<void> {
     const { state } = this.thread
     if (this.turnIsNew) await freshStart(this.thread)
     this.turnIsNew = false
+    await this.planned.remind()
     if (this.resumes) {
       this.resumes = false
       await showHandoff(this.thread)
@@ -96,18 +112,18 @@ export class Finish implements Completion {
 
   async follows(told: boolean, signal: AbortSignal): ReturnType<Completion['follows']> {
     const { thread, on } = this
-    const around = { told, on, waiting: thread.queue.pending.length > 0 }
-    let decision = decide(thread.state, around)
-    if (decision.then === 'verify') {
-      const verified = await this.prove(signal)
-      decision = decide(thread.state, { ...around, ran: verified?.failed ? { failed: verified.failed } : {} })
-    }
+    const around = { told, on, waiting: thread.queue.pending.length > 0, evaluated: this.evaluated }
+    const first = decide(thread.state, around)
+    const verified = first.then === 'verify' ? await this.prove(signal) : undefined
+    const second = first.then === 'verify' ? decide(thread.state, { ...around, ran: verified?.failed ? { failed: verified.failed } : {} }) : first
+    const decision = second.then === 'evaluate' ? await this.planned.evaluate(verified ?? this.last, signal) : second
     if (decision.then === 'go on') await thread.harness('continuation_started', { message: decision.why })
     if (decision.then === 'tell' || decision.then === 'go on') return decision
-    if (decision.then === 'verify') throw new Error('The commands ran already.')
+    if (decision.then !== 'end') throw new Error('The commands ran already.')
+    if (decision.outcome === 'failed') return decision
     const { outcome } = decision
     if (outcome !== 'success') {
-      const handoff = await handOff(thread, outcome, this.last?.failed?.says ?? '')
+      const handoff = await handOff(thread, outcome, { says: this.last?.failed?.says ?? '' })
       return { then: 'end', outcome, ...(handoff !== undefined && { handoff }) }
     }
     if (on && around.waiting) await thread.harness('continuation_skipped', { message: 'Somebody said something that waits.' })
@@ -127,8 +143,8 @@ export class Finish implements Completion {
     const commands = await commandsOf(thread.state, [...agreed, ...configured], thread.workspace)
     if (commands.length === 0) return undefined
     this.last = await runProofs(thread, commands, agreed, signal)
-    const { result, commands: ran, refused } = this.last
-    await thread.commit({ kind: 'verified', result, commands: ran, changes: thread.state.changes, files: await hashesOf(thread.workspace, thread.state.touched) })
+    const { result, ran, refused } = this.last
+    await thread.commit({ kind: 'verified', result, commands: ran.map(({ says: _, ...one }): ProofRun => one), changes: thread.state.changes, files: await hashesOf(thread.workspace, thread.state.touched) })
     for (const { command, hint } of refused) {
       if (this.remarked.has(command)) continue
       this.remarked.add(command)
@@ -140,10 +156,10 @@ export class Finish implements Completion {
   /** What is known of the work when the run ends: `null` where nothing was to be proved. */
   get proof(): { verified: boolean | null; verification?: Verification } {
     const { on, thread } = this
-    const { verified, changes, files_changed } = thread.state
+    const { verified, files_changed } = thread.state
     const { required } = thread.settings.harness.verification
     if (!on && !verified) return { verified: null }
-    const holds: FactOf<'verified'> | undefined = verified?.changes === changes ? verified : undefined
+    const holds = holding(thread.state)
     if (holds) return { verified: holds.result === 'passed', verification: { result: holds.result, commands: holds.commands } }
     return on && files_changed && required !== 'never' ? { verified: false, verification: { result: 'none', commands: [] } } : { verified: null }
   }

@@ -8,17 +8,23 @@ import { archive, taskFile, taskFolder } from './task_folder.js'
 import { itemLines } from './tracker.js'
 
 const file = 'current_blocked.md'
-type Stuck = Exclude<Extract<Decision, { then: 'end' }>['outcome'], 'success'>
+type Stuck = Exclude<Extract<Decision, { then: 'end' }>['outcome'], 'success'> | 'failed'
+
+/** `says`: the end of what the last command printed; `why`: where the outcome does not say it. */
+interface Stuckness {
+  says: string
+  why?: string
+}
 
 /** What somebody needs who goes on with a run that could not finish, as a text. */
-function handoffText({ kernel, session_id, state, providers }: Conversation & { state: Conversation['state'] & FinishState }, outcome: OutcomeCode, says: string): string {
+function handoffText({ kernel, session_id, state, providers }: Conversation & { state: Conversation['state'] & FinishState }, outcome: OutcomeCode, { says, why }: Stuckness): string {
   const { tracker, verified, failures } = state
   const section = (title: string, lines: readonly string[]): string => `## ${title}\n\n${lines.length > 0 ? lines.join('\n') : '(none)'}\n`
   const ran = verified?.commands.map((one) => `- \`${one.command}\` ${endingOf(one)}`) ?? []
   const front = { session_id, outcome, created_at: new Date(providers.clock.now()).toISOString(), workspace: kernel.workspace, resume_command: `vtcode resume ${session_id} "<what to do>"` }
   return [
     `---\n${Object.entries(front).map(([key, value]) => `${key}: ${shortLine(value, 4096)}`).join('\n')}\n---\n`,
-    section('Blocker Summary', [outcomeTable[outcome].says, ...(tracker ? itemLines(tracker, ({ status }) => status === 'blocked') : [])]),
+    section('Blocker Summary', [why ?? outcomeTable[outcome].says, ...(tracker ? itemLines(tracker, ({ status }) => status === 'blocked') : [])]),
     section('Current Tracker Snapshot', tracker ? [tracker.title, ...itemLines(tracker)] : []),
     section('Relevant Paths', state.touched.slice(-50).map((path) => `- ${path}`)),
     section('Verification Output', [...ran, ...(says === '' ? [] : ['', says])]),
@@ -27,9 +33,9 @@ function handoffText({ kernel, session_id, state, providers }: Conversation & { 
 }
 
 /** Writes the handoff of a run that ends without having finished; returns where it lies, or nothing where it could not be written. */
-export async function handOff(thread: Conversation & { state: Conversation['state'] & FinishState }, outcome: Stuck, says: string): Promise<string | undefined> {
+export async function handOff(thread: Conversation & { state: Conversation['state'] & FinishState }, outcome: Stuck, stuck: Stuckness): Promise<string | undefined> {
   const { workspace, session_id, store, providers, state } = thread
-  const text = redactText(handoffText(thread, outcome, says))
+  const text = redactText(handoffText(thread, outcome, stuck))
   const digest = sha256(text)
   await store.write(`prompts/${digest}`, text)
   await thread.commit({ kind: 'artifact', name: 'blocked', sha256: digest, round: state.phase?.round ?? 0 })

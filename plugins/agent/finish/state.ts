@@ -30,13 +30,26 @@ export interface FinishState {
   artifacts: { readonly [Name in ArtifactName]?: { readonly sha256: string; readonly round: number; readonly path?: string } }
   /** How far a task is that is planned, built and evaluated. */
   phase: { readonly phase: FactOf<'phase'>['phase']; readonly round: number } | undefined
+  /** Revisions since somebody last said something. */
+  revisions: number
+  /** Digest of the evaluation that the model has not read. */
+  unheard: string | undefined
+}
+
+/** The commands that steps and goal name as proofs, in order, each once. */
+export const namedCommands = ({ tracker, goal }: Pick<FinishState, 'tracker' | 'goal'>): string[] => [...new Set([...(tracker?.items.flatMap(({ verify = [] }) => verify) ?? []), ...(goal?.verify ?? [])])]
+
+/** The last time the commands ran, where nothing was changed since and nobody named another one. */
+export function holding({ verified, changes, ...named }: FinishState): FinishState['verified'] {
+  const ran = new Set(verified?.commands.map(({ command }) => command))
+  return verified?.changes === changes && (verified.result !== 'passed' || namedCommands(named).every((command) => ran.has(command))) ? verified : undefined
 }
 
 export const finishing: StatePart<ConversationState, FinishState> = {
   begin: () => ({
     tracker: undefined, goal: undefined, verified: undefined, changes: 0, files_changed: false, failures: { all: 0, same: 0, last: '' },
     idle: { turns: 0, now: false }, owed: undefined, stalled: 0, fresh: undefined, untold: false, blocked: undefined,
-    artifacts: {}, phase: undefined,
+    artifacts: {}, phase: undefined, revisions: 0, unheard: undefined,
   }),
   on: {
     turn_start(state, { input: { origin = 'prompt' } }) {
@@ -44,10 +57,14 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       state.owed = undefined
       state.idle = { turns: continued ? state.idle.turns : 0, now: continued }
       state.stalled = continued ? state.stalled + 1 : 0
-      if (!continued) state.failures = { all: 0, same: 0, last: '' }
+      if (continued) return
+      state.failures = { all: 0, same: 0, last: '' }
+      state.revisions = 0
+      if (state.phase?.phase === 'done') state.phase = undefined
     },
     turn_end(state, { next }) {
       state.owed = next
+      if (next !== undefined) state.unheard = undefined
       if (state.idle.now) state.idle = { turns: state.idle.turns + 1, now: false }
     },
     call_start(state) {
@@ -83,11 +100,14 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       state.artifacts = { ...state.artifacts, [name]: { sha256, round, ...(path !== undefined && { path }) } }
       if (fresh) state.fresh = 'plan_approval'
       if (name === 'blocked') state.blocked = sha256
+      if (name === 'evaluation') state.unheard = sha256
     },
     compaction(state, { reset }) {
       Object.assign(state, reset ? { fresh: undefined, stalled: 0 } : { fresh: state.fresh ?? 'compaction' })
     },
     phase(state, { phase, round }) {
+      if (phase === 'build' && state.phase?.phase === 'build') state.revisions += 1
+      if (phase !== 'build') state.unheard = undefined
       state.phase = { phase, round }
     },
     segment(state) {
@@ -99,17 +119,18 @@ export const finishing: StatePart<ConversationState, FinishState> = {
     message(state, { tells }) {
       if (tells === 'tracker') state.untold = false
       if (tells === 'blocked') state.blocked = undefined
+      if (tells === 'evaluation') state.unheard = undefined
     },
   },
-  reverted: ['tracker', 'goal', 'verified', 'failures', 'artifacts', 'phase'],
+  reverted: ['tracker', 'goal', 'verified', 'failures', 'artifacts', 'phase', 'revisions', 'unheard'],
   carried: ({ tracker, goal, artifacts: { plan } }) => [
     ...(tracker ? [{ kind: 'tracker' as const, by: 'model' as const, tracker }] : []),
     ...(goal ? [{ kind: 'goal' as const, text: goal.text, verify: [...goal.verify] }] : []),
     ...(plan ? [{ kind: 'artifact' as const, name: 'plan' as const, ...plan }] : []),
   ],
-  remembered: ({ tracker, goal, verified, changes }) => {
-    const proved = verified?.result === 'passed' && verified.changes === changes
-    const todo = proved ? [] : [...new Set([...(tracker?.items.flatMap(({ verify = [] }) => verify) ?? []), ...(goal?.verify ?? [])])]
+  remembered: (state) => {
+    const { tracker, goal, verified } = state
+    const todo = holding(state)?.result === 'passed' ? [] : namedCommands(state)
     return {
       ...(tracker && { task_summary: trackerSummary(tracker).join('\n') }),
       ...(verified && { verification_summary: [verified.result, ...verified.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`)].join('\n') }),

@@ -1,23 +1,25 @@
 import { sha256, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { changesSince } from '../../lib/snapshots/index.js'
-import { isQuiet, meaningOf, textOfResult, type CallPart, type FileHash, type ProofRun, type ThreadItem, type VerificationResult } from '../base/index.js'
-import { HumanInput, outcomeOf, reportCall, timeless } from '../loop/index.js'
+import { textOfResult, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
+import { timeless } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'
-import type { FinishState } from './state.js'
+import { ownCall } from './own_call.js'
+import { namedCommands, type FinishState } from './state.js'
 
+/** A command that ran, with the end of what it printed. */
+export type Proved = ProofRun & { says: string }
 /** What came of the commands; `failed`: the one that did, and `refused`: why others did not run. */
 export interface Verified {
   result: VerificationResult
-  commands: ProofRun[]
-  failed?: ProofRun & { says: string }
+  ran: Proved[]
+  failed?: Proved
   refused: { command: string; hint: string }[]
 }
 
 /** The commands that prove the work, in order, each once; where nobody named any and files changed, the usual one of the project. */
-export async function commandsOf({ tracker, goal, files_changed }: FinishState, configured: readonly string[], workspace: Workspace): Promise<string[]> {
-  const named = [...new Set([...(tracker?.items.flatMap(({ verify = [] }) => verify) ?? []), ...(goal?.verify ?? []), ...configured])]
-  if (named.length > 0 || !files_changed) return named
+export async function commandsOf(state: FinishState, configured: readonly string[], workspace: Workspace): Promise<string[]> {
+  const named = [...new Set([...namedCommands(state), ...configured])]
+  if (named.length > 0 || !state.files_changed) return named
   const usual = await usualCommand(workspace)
   return usual === undefined ? [] : [usual]
 }
@@ -60,7 +62,7 @@ export const runner = 'unified_exec/run'
 /** Runs the commands one after the other, under the policies, each to its end; the first that fails is the last. `agreed` are those that the person who started the run named. */
 export async function runProofs(thread: Conversation, commands: readonly string[], agreed: readonly string[], signal: AbortSignal): Promise<Verified> {
   const refused: Verified['refused'] = []
-  const ran: ProofRun[] = []
+  const ran: Proved[] = []
   await thread.harness('verification_started', { message: commands.join('; ').slice(0, 1000), data: { commands: [...commands] } })
   for (const command of commands) {
     const one = await runCommand(thread, command, agreed.includes(command), signal)
@@ -68,35 +70,18 @@ export async function runProofs(thread: Conversation, commands: readonly string[
       refused.push(one)
       continue
     }
-    const { says, ...entry } = one
-    ran.push(entry)
-    const { exit_code, duration_ms } = entry
-    const passed = exit_code === 0 && !entry.timed_out
+    ran.push(one)
+    const { exit_code, duration_ms } = one
+    const passed = exit_code === 0 && !one.timed_out
     await thread.harness(passed ? 'verification_passed' : 'verification_failed', { message: command, duration_ms, data: { command, exit_code } })
-    if (!passed) return { result: 'failed', commands: ran, failed: one, refused }
+    if (!passed) return { result: 'failed', ran, failed: one, refused }
   }
-  return { result: refused.length > 0 ? 'not_run' : 'passed', commands: ran, refused }
+  return { result: refused.length > 0 ? 'not_run' : 'passed', ran, refused }
 }
 
-async function runCommand(thread: Conversation, command: string, agreed: boolean, signal: AbortSignal): Promise<(ProofRun & { says: string }) | Verified['refused'][number]> {
-  const { providers, events, settings } = thread
-  const call_id = thread.newId('h')
-  const input = { command, timeout_secs: settings.harness.verification.timeout_secs }
-  const call: CallPart = { type: 'tool_call', call_id, tool_call_id: call_id, name: runner, input }
-  const meaning = await meaningOf(thread.kernel, call)
-  const { effects } = await providers.metadata.describe(runner, input)
-  const invocation: ThreadItem & { type: 'tool_invocation' } = {
-    id: thread.newId('it'), type: 'tool_invocation', tool_name: meaning.slot?.tool ?? runner, arguments: meaning.input, call_id, status: 'in_progress', effects, origin: 'harness',
-  }
-  await events.start(invocation)
-  const human = new HumanInput(thread, call, signal)
-  const began = providers.clock.now()
-  const watch = isQuiet(effects) ? undefined : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
-  const result = await thread.perform(runner, input, { signal, ...human.options, ...(agreed && { approve: async ({ call }) => call.input['command'] === command }) })
-  const duration_ms = Math.round(providers.clock.now() - began - human.waited_ms)
-  const answer = providers.output_map.toModel(result)
-  await reportCall(thread, invocation, { meaning, result, answer, changes: watch ? await changesSince(watch, call_id, result) : [], duration_ms, outcome: outcomeOf(result, signal.aborted, human.decision) })
-  signal.throwIfAborted()
+async function runCommand(thread: Conversation, command: string, agreed: boolean, signal: AbortSignal): Promise<Proved | Verified['refused'][number]> {
+  const input = { command, timeout_secs: thread.settings.harness.verification.timeout_secs }
+  const { result, answer, duration_ms } = await ownCall(thread, runner, input, signal, agreed ? async ({ call }) => call.input['command'] === command : undefined)
   if (!result.ok && result.error.code.startsWith('VT_POLICY_')) return { command, hint: result.error.hint }
   return { ...proofOf(command, result, duration_ms), says: saysOf(endedAs(result).printed, answer.spool_path) }
 }

@@ -14,6 +14,8 @@ export const addCosts = (a: Cost, b: Cost): Cost => ({ usage: addUsage(a.usage, 
 export class CostLedger {
   /** Of the run. */
   run: Cost = noCost
+  /** Of the turn under way, or of the last one. */
+  turn: Cost = noCost
   /** Made by the run, to a model. */
   requests = 0
   /** The user was told that the budget is nearly used up. */
@@ -27,6 +29,10 @@ export class CostLedger {
   begin(): void {
     this.run = noCost
     this.requests = 0
+  }
+
+  beginTurn(): void {
+    this.turn = noCost
   }
 
   /** Records a request beside the steps, such as a summary. The next step includes it, so that steps add up to turns and turns to the thread. */
@@ -43,6 +49,7 @@ export class CostLedger {
     this.requests += 1
     this.spent += cost.cost ?? 0
     this.run = addCosts(this.run, all)
+    this.turn = addCosts(this.turn, all)
     return all
   }
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/base/index.js'
 import { AgentError, messageOf, outcomeOfFailure, type LoopDetector, type MessagePart, type Msg, type OutcomeCode } from '../base/index.js'
-import { addCosts, noCost, type Cost, type PaidConversation } from '../ledger/index.js'
+import type { Cost, PaidConversation } from '../ledger/index.js'
 import { askModel, Speech, type ModelAnswer } from '../model/index.js'
 import { messageText, unanswered, type ConversationState } from '../session/index.js'
 import { readArguments } from './arguments.js'
@@ -20,12 +20,14 @@ export interface LoopConversation extends PaidConversation {
 }
 /** What follows an answer without calls. */
 export interface Completion {
+  /** The turn began: a task that is to be planned is, before the model reads it. */
+  opens(signal: AbortSignal): Promise<void>
   /** Tells the model what it has to know of its task and has not read. */
   remind(): Promise<void>
   /** How the turn under way ends, where a call of it decided that: its last text, and what the harness goes on with. Said once. */
   taken(): Pick<TurnEnd, 'text' | 'next'> | undefined
   /** `told`: the model was told in this turn what was not applied. Runs the commands that prove the work. */
-  follows(told: boolean, signal: AbortSignal): Promise<{ then: 'tell'; text: string } | { then: 'go on'; text: string } | { then: 'end'; outcome: OutcomeCode; handoff?: string }>
+  follows(told: boolean, signal: AbortSignal): Promise<{ then: 'tell'; text: string } | { then: 'go on'; text: string } | { then: 'end'; outcome: OutcomeCode; handoff?: string; failure?: AgentError }>
 }
 /** How a turn ended; `failure` is what it failed with, `next` what the harness goes on with. */
 export interface TurnEnd {
@@ -49,7 +51,7 @@ export async function runTurn(thread: LoopConversation, input: Msg | undefined, 
   try {
     const end = await turn.steps()
     await thread.commit({ kind: 'turn_end', status: 'completed', ...(end.next !== undefined && { next: end.next }) })
-    await thread.events.emit({ type: 'turn.completed', usage: turn.cost.usage, cost_usd: turn.cost.cost, limits: turn.limits.counts })
+    await thread.events.emit({ type: 'turn.completed', usage: thread.costs.turn.usage, cost_usd: thread.costs.turn.cost, limits: turn.limits.counts })
     return end
   } catch (error) {
     return await turn.fail(error)
@@ -59,7 +61,6 @@ export async function runTurn(thread: LoopConversation, input: Msg | undefined, 
 }
 
 class Turn {
-  cost = noCost
   readonly limits: TurnLimits
   private readonly speech: Speech
 
@@ -73,6 +74,7 @@ class Turn {
 
   async begin(input: Msg | undefined): Promise<void> {
     const { thread } = this
+    thread.costs.beginTurn()
     if (input) await thread.commit({ kind: 'turn_start', turn_id: thread.newId('tn'), input })
     const { turn_id, input: message } = thread.state.open!
     thread.events.turn_id = turn_id
@@ -89,6 +91,7 @@ class Turn {
   /** Step after step until the model asks for nothing more. */
   async steps(): Promise<TurnEnd> {
     const { thread, limits, signal } = this
+    await thread.completion.opens(signal)
     for (;;) {
       const calls = unanswered(thread.state)
       if (calls.length > 0) {
@@ -127,8 +130,8 @@ class Turn {
     const follows = await thread.completion.follows(this.told, signal)
     if (follows.then === 'tell') return this.tell(follows.text, text)
     if (follows.then === 'go on') return { outcome: 'success', text, next: follows.text }
-    const { outcome, handoff } = follows
-    if (outcome !== 'success') return { outcome, text: [text, ...(handoff === undefined ? [] : [`What is left stands in ${handoff}.`])].join('\n\n') }
+    const { outcome, handoff, failure } = follows
+    if (outcome !== 'success') return { outcome, text: [text, ...(handoff === undefined ? [] : [`What is left stands in ${handoff}.`])].join('\n\n'), ...(failure && { failure }) }
     const left = await thread.lifecycle.stop(text, signal)
     if (left === undefined) return { outcome, text }
     await thread.inject(left)
@@ -154,7 +157,6 @@ class Turn {
     const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted) }
     const { model } = thread.connection
     const cost = thread.costs.recordStep(accepted)
-    this.cost = addCosts(this.cost, cost)
     await thread.commit({ kind: 'message', message, cost_usd: cost.cost })
     limits.items.push(...(await speech.end('completed')))
     this.pending = { accepted, cost, model: model.id }
@@ -235,7 +237,7 @@ class Turn {
       await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
     }
     await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
-    await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.cost.usage })
+    await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: thread.costs.turn.usage })
     return { outcome: outcomeOfFailure(failure.code), text: this.kept ?? failure.message, failure }
   }
 

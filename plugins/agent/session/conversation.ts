@@ -38,6 +38,8 @@ export interface Conversation {
   readonly lifecycle: ConversationHooks
   readonly approvals: ConversationApprovals
 
+  /** What the system prompt says behind the instructions: what the task under way is held to, if anything. */
+  standing(): Promise<string>
   /** The tools that are left to the model. */
   readonly tools: (how?: { lean?: boolean }) => ToolInfo[]
   /** Makes a call with the rights of this conversation. Nothing in the agent calls a tool in any other way. */

@@ -1,6 +1,7 @@
+import { sha256 } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { readOwn, callsFolder } from '../../lib/state/index.js'
-import { AgentError, type Clock, type Fact, type JournalRecord, type Msg } from '../base/index.js'
+import { AgentError, type Clock, type Fact, type JournalRecord, type Msg, type Store } from '../base/index.js'
 import { copyImages } from './images.js'
 import { lineOf, markOf, readOwnJournal, resealed } from './journal.js'
 import { asManifest, type ForkMode } from './manifest.js'
@@ -24,7 +25,10 @@ export async function fork<S extends ConversationState>(workspace: Workspace, fr
   const store = await openStore(workspace, to, { must_exist: false })
   try {
     const now = new Date(clock.now()).toISOString()
-    await copyFrom(workspace, parent, (read) => copyImages(read, store, table.replay(whole).messages))
+    await copyFrom(workspace, parent, async (read) => {
+      await copyImages(read, store, table.replay(whole).messages)
+      await copyArtifacts(read, store, whole)
+    })
     // One write of the whole: a fork that is cut short is no session.
     const handedOver = () => handOver(table, whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) => lineOf(fact, index + 1, 0, now, store.mark))
     await store.write('messages.jsonl', mode === 'full_copy' ? resealed(free(whole), store.mark) : handedOver().join(''))
@@ -46,6 +50,14 @@ export async function recordsOf(workspace: Workspace, id: string): Promise<reado
 async function copyFrom(workspace: Workspace, path: string, use: (read: (name: string) => Promise<string | undefined>) => Promise<void>): Promise<void> {
   await using folder = await workspace.openDirectory(path)
   await use((name) => readOwn(`${folder.ref}/${name}`))
+}
+
+/** The texts that facts name lie beside the journal; those of a session's prompts are made anew. */
+async function copyArtifacts(read: (name: string) => Promise<string | undefined>, store: Store, records: readonly JournalRecord[]): Promise<void> {
+  for (const record of records) {
+    const text = record.kind === 'artifact' ? await read(`prompts/${record.sha256}`) : undefined
+    if (record.kind === 'artifact' && text !== undefined && sha256(text) === record.sha256) await store.write(`prompts/${record.sha256}`, text)
+  }
 }
 
 /** The text of a journal, which somebody else may hold; `undefined` where there is none. */

@@ -111,14 +111,10 @@ const files: Part<'touched' | 'named'> = {
   },
 }
 
-const cost: Part<'cost'> = {
-  begin: () => ({ cost: 0 }),
-  on: {
-    message(state, { cost_usd }) {
-      if (cost_usd !== undefined) state.cost = addUsd(state.cost, cost_usd)
-    },
-  },
+const paid = (state: Pick<ConversationState, 'cost'>, { cost_usd }: { cost_usd?: number | null }): void => {
+  if (cost_usd !== undefined) state.cost = addUsd(state.cost, cost_usd)
 }
+const cost: Part<'cost'> = { begin: () => ({ cost: 0 }), on: { message: paid, phase: paid } }
 
 const chosenMode: Part<'mode'> = {
   begin: () => ({ mode: undefined }),

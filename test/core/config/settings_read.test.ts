@@ -117,7 +117,7 @@ describe('the settings', () => {
     expect(leaves.filter((leaf) => unread(leaf) !== undefined)).toEqual([])
   })
   it('would be found out: a new name, a name that is read elsewhere only, a new block', () => {
-    const made = ['web.fetch.max_wonders', 'agent.harness.max_revision_rounds', 'sandbox.allow_hosts', 'ui.enabled']
+    const made = ['web.fetch.max_wonders', 'agent.harness.max_revision_wonders', 'sandbox.allow_hosts', 'ui.enabled']
     expect(made.filter((leaf) => unread(leaf) !== undefined)).toEqual(made)
   })
   it('name, in the lists of this test, nothing that is not there', () => {
@@ -146,7 +146,6 @@ custom_providers: [{ name: corp, base_url: 'https://llm.corp/v1', api_format: op
 // Keys that come back with their feature; this list only gets shorter.
 const ahead: [key: string, text: string][] = [
   ['dev', ', dev: true'],
-  ['orchestration_mode', ', orchestration_mode: plan_build_evaluate'],
 ]
 
 describe('a settings file', () => {
@@ -162,10 +161,10 @@ describe('a settings file', () => {
     expect(text).toContain(part)
     expect((await problems(text)).join()).toContain(`${key}'`)
   })
-  it('that wants a plan evaluated is refused, rather than read and forgotten', async () => {
-    expect(await problems('agent: { harness: { max_revision_rounds: 2 } }\n')).toEqual([expect.stringContaining("Unknown key 'agent.harness.max_revision_rounds'; ")])
+  it('that misspells a key is refused, rather than read and forgotten', async () => {
+    expect(await problems('agent: { harness: { max_revision_round: 2 } }\n')).toEqual([expect.stringContaining("Unknown key 'agent.harness.max_revision_round'; did you mean 'max_revision_rounds'?")])
     expect(await problems('web: { fetch: { max_byte: 1 } }\n')).toEqual([expect.stringContaining("Unknown key 'web.fetch.max_byte'; did you mean 'max_bytes'?")])
-    await using place = await tempWorkspace({ 'vtcode.config.yaml': 'agent: { harness: { max_revision_rounds: 2 } }\n' })
+    await using place = await tempWorkspace({ 'vtcode.config.yaml': 'agent: { harness: { max_revision_round: 2 } }\n' })
     expect((await vtcode(place, ['tools'])).code).toBe(3)
   })
 })

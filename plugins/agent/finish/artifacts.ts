@@ -1,0 +1,75 @@
+import { redactText, sha256 } from '../../../core/base/index.js'
+import type { ArtifactName } from '../base/index.js'
+import type { Conversation } from '../session/index.js'
+import type { FinishState } from './state.js'
+import { taskFolder } from './task_folder.js'
+import { TaskView } from './task_view.js'
+
+/** The files in which people find the artifacts of a task. */
+export const artifactFiles = { spec: 'current_spec.md', contract: 'current_contract.md', feature_list: 'current_feature_list.md', evaluation: 'current_evaluation.md' } as const
+type Viewed = keyof typeof artifactFiles
+
+/** The texts of a task beside its conversation: journalled by their digests, kept with the session, and shown as files. */
+export class Artifacts {
+  private readonly views: ReadonlyMap<Viewed, TaskView>
+  /** Digests of what the files have. */
+  private readonly shown = new Map<Viewed, string>()
+  private readonly remarked = new Set<string>()
+
+  constructor(private readonly thread: Conversation & { readonly state: Conversation['state'] & FinishState }) {
+    this.views = new Map((Object.keys(artifactFiles) as Viewed[]).map((name) => [name, new TaskView(thread.workspace, thread.session_id, artifactFiles[name])]))
+  }
+
+  async keep(name: ArtifactName, text: string, round: number): Promise<void> {
+    const kept = redactText(text)
+    const digest = sha256(kept)
+    await this.thread.store.write(`prompts/${digest}`, kept)
+    await this.thread.commit({ kind: 'artifact', name, sha256: digest, round })
+  }
+  async text(name: ArtifactName): Promise<string | undefined> {
+    const artifact = this.thread.state.artifacts[name]
+    return artifact && this.thread.store.read(`prompts/${artifact.sha256}`)
+  }
+
+  /** A person changed the spec or the contract since the last turn: theirs counts. */
+  async readBack(round: number): Promise<void> {
+    const { artifacts } = this.thread.state
+    for (const name of ['spec', 'contract'] as const) {
+      const edit = artifacts[name] && (await this.views.get(name)!.edit())
+      if (!edit) continue
+      if ('problem' in edit) await this.remark(edit.problem)
+      else await this.keep(name, edit.text, round)
+    }
+    await this.show()
+  }
+
+  /** People find in the files what is in force; a file that is as it was stays. */
+  async show(): Promise<void> {
+    for (const [name, view] of this.views) {
+      const digest = this.thread.state.artifacts[name]?.sha256
+      const text = digest === undefined || this.shown.get(name) === digest ? undefined : await this.text(name)
+      if (digest === undefined || text === undefined) continue
+      const inTheWay = await view.write(text).catch((error: unknown) => (error as Error).message)
+      if (inTheWay === undefined) this.shown.set(name, digest)
+      else await this.remark(`It cannot be written: ${inTheWay}`)
+    }
+  }
+
+  /** Keeps for people what was answered in a round. */
+  async keepRound(round: number, name: string, value: unknown): Promise<void> {
+    const { workspace, session_id } = this.thread
+    const path = `${taskFolder}/rounds/${session_id}/${round}/${name}`
+    try {
+      if (workspace.resolve(path, { follow: false }) !== path) return
+      await workspace.write(path, Buffer.from(redactText(typeof value === 'string' ? value : `${JSON.stringify(value, null, 2)}\n`)), 'anything')
+    } catch (error) {
+      await this.remark(`${path} cannot be written: ${(error as Error).message}`)
+    }
+  }
+
+  private async remark(problem: string): Promise<void> {
+    if (this.remarked.has(problem)) return
+    this.remarked.add(problem)
+    await this.thread.remark('VT_TASK_FILE', problem)
+  }
+}

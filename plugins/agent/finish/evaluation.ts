@@ -1,0 +1,100 @@
+import { block, redactText, shortLine, type JsonObject } from '../../../core/base/index.js'
+import { AgentError } from '../base/index.js'
+import { askFor, tokenBudget } from '../context/index.js'
+import type { PaidConversation } from '../ledger/index.js'
+import type { ModelConnection } from '../model/index.js'
+import { endingOf } from './ending.js'
+import { criteria, evaluationPrompt, evaluationSchema, type EvaluationReply, type Finding } from './replies.js'
+import type { FinishState } from './state.js'
+import { itemLines } from './tracker.js'
+import type { Verified } from './verification.js'
+
+/** What one model said of the work; nothing where it gave no answer that is one. */
+export interface Opinion {
+  model: string
+  reply: EvaluationReply | undefined
+  /** Why there is none. */
+  problem?: string
+}
+/** What all of them said, taken together. */
+export interface Evaluation {
+  accepted: boolean
+  /** Somebody said what has to be different. */
+  revisable: boolean
+  summary: string
+  updates: string[]
+  falsifiers: string[]
+  /** All of it, for people and for whoever goes on. */
+  text: string
+}
+const most = { output: 8192, proofs: 16 * 1024, falsifiers: 30 }
+const leastScore = 4
+
+/** Whether an answer accepts the work: its verdict alone does not. */
+export const accepts = ({ verdict, findings, high_severity_findings, unmet_contract_items, scorecard }: EvaluationReply): boolean =>
+  verdict === 'pass' && high_severity_findings === 0 && unmet_contract_items.length === 0 && !findings.some(({ severity }) => severity === 'high') && criteria.every((name) => scorecard[name] >= leastScore)
+
+/** What an evaluator reads: what is wanted, what changed, what the commands printed. Nothing of what the agent says. */
+export function evaluatedText({ tracker, verified }: FinishState, { spec, contract }: { spec: string; contract: string }, last: Verified | undefined, diff: string): string {
+  const ran = last?.ran.map((one) => `\`${one.command}\` ${endingOf(one)}\n${one.says}`) ?? verified?.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`) ?? []
+  const remarks = last?.refused.map(({ command }) => `\`${shortLine(command, 200)}\` may not run unasked, so it did not.`) ?? []
+  const parts: [string, string][] = [
+    ['spec', spec],
+    ['contract', contract],
+    ['tracker', tracker ? [tracker.title, ...itemLines(tracker)].join('\n') : '(none)'],
+    ['verification', ran.join('\n\n').slice(0, most.proofs) || '(No command ran.)'],
+    ['remarks', remarks.join('\n') || '(none)'],
+    ['changes', diff],
+  ]
+  return redactText(parts.map(([name, text]) => block(name, text)).join('\n\n'))
+}
+
+/** Asks each of the models, side by side. Throws VT_LOOP_BUDGET, VT_SESSION_WRITE, and the reason of `signal`. */
+export function opinions(thread: PaidConversation, connections: readonly ModelConnection[], task: string, signal: AbortSignal): Promise<Opinion[]> {
+  const ask = async (connection: ModelConnection): Promise<Opinion> => {
+    const model = connection.model.id
+    try {
+      const max_output_tokens = Math.min(most.output, tokenBudget(connection.model, thread.settings).output)
+      const reply = await askFor(thread, { connection, system: evaluationPrompt, task, schema: evaluationSchema, max_output_tokens, purpose: 'evaluate' }, signal)
+      return { model, reply: reply as (EvaluationReply & JsonObject) | undefined, ...(!reply && { problem: 'three answers did not fit the schema' }) }
+    } catch (error) {
+      if (signal.aborted || !(error instanceof AgentError) || endsRun.has(error.code)) throw error
+      return { model, reply: undefined, problem: `${error.code}: ${error.message}` }
+    }
+  }
+  return Promise.all(connections.map(ask))
+}
+/** Codes that no plan and no evaluation stands above. */
+export const endsRun: ReadonlySet<string> = new Set(['VT_LOOP_BUDGET', 'VT_LLM_UNPRICED', 'VT_SESSION_WRITE', 'VT_CANCELLED'])
+
+/** Each of them has to accept the work; the lowest scores count, what was found is joined. */
+export function joinedOpinions(all: readonly Opinion[]): Evaluation {
+  const replies = all.flatMap(({ reply }) => (reply ? [reply] : []))
+  const missing = all.filter(({ reply }) => !reply).map(({ model, problem }) => `evaluator unavailable: ${model}, ${shortLine(problem ?? '', 300)}`)
+  const findings = replies.flatMap((reply) => reply.findings).sort((a, b) => ranks[a.severity] - ranks[b.severity])
+  const once = (texts: readonly string[]): string[] => [...new Set(texts.map((text) => shortLine(text, 300)).filter((text) => text.trim() !== ''))]
+  const unmet = once(replies.flatMap((reply) => reply.unmet_contract_items))
+  const updates = once(replies.flatMap((reply) => reply.required_tracker_updates))
+  const falsifiers = [...new Set(replies.flatMap((reply) => reply.generalization_notes.map(({ falsifier }) => falsifier.trim())))].slice(0, most.falsifiers)
+  const scores = criteria.map((name) => `${name}: ${replies.length > 0 ? Math.min(...replies.map(({ scorecard }) => scorecard[name])) : '-'}`)
+  const accepted = all.length > 0 && missing.length === 0 && replies.every(accepts)
+  const refused = replies.filter((reply) => !accepts(reply))
+  const summary = accepted ? replies[0]!.summary : [...refused.map((reply) => reply.summary), ...missing].join(' ')
+  const section = (title: string, lines: readonly string[]): string[] => (lines.length > 0 ? [`## ${title}`, '', ...lines.map((line) => `- ${line}`), ''] : [])
+  const text = [
+    `# ${accepted ? 'Accepted' : 'Not accepted'}`, '', summary, '',
+    ...section('Findings', findings.map(shownFinding)),
+    ...section('Unmet points of the contract', unmet),
+    ...section('To do', updates),
+    ...section('Scores', scores),
+    ...section('No answer', missing),
+    ...section('Residual risks', once(replies.flatMap((reply) => reply.residual_risks))),
+  ].join('\n')
+  return { accepted, revisable: refused.length > 0, summary: shortLine(summary, 300), updates, falsifiers, text: redactText(text) }
+}
+const ranks = { high: 0, medium: 1, low: 2 }
+
+function shownFinding({ severity, title, detail, path, line_number }: Finding): string {
+  const place = path === undefined ? '' : ` (${shortLine(path, 200)}${line_number === undefined ? '' : `:${line_number}`})`
+  return `${severity}: ${shortLine(title, 300)}${place}${detail === undefined ? '' : `. ${shortLine(detail, 400)}`}`
+}

@@ -1,0 +1,34 @@
+import type { JsonObject, Result } from '../../../core/base/index.js'
+import type { CallOptions } from '../../../core/kernel/index.js'
+import { changesSince } from '../../lib/snapshots/index.js'
+import { isQuiet, meaningOf, type CallPart, type ModelText, type ThreadItem } from '../base/index.js'
+import { HumanInput, outcomeOf, reportCall } from '../loop/index.js'
+import type { Conversation } from '../session/index.js'
+
+interface OwnCall {
+  result: Result
+  answer: ModelText
+  duration_ms: number
+}
+
+/** Makes a call that the model did not ask for: under the policies, told like any other, and no message of the conversation. */
+export async function ownCall(thread: Conversation, name: string, input: JsonObject, signal: AbortSignal, approve?: CallOptions['approve']): Promise<OwnCall> {
+  const { providers, events } = thread
+  const call_id = thread.newId('h')
+  const call: CallPart = { type: 'tool_call', call_id, tool_call_id: call_id, name, input }
+  const meaning = await meaningOf(thread.kernel, call)
+  const { effects } = await providers.metadata.describe(name, input)
+  const invocation: ThreadItem & { type: 'tool_invocation' } = {
+    id: thread.newId('it'), type: 'tool_invocation', tool_name: meaning.slot?.tool ?? name, arguments: meaning.input, call_id, status: 'in_progress', effects, origin: 'harness',
+  }
+  await events.start(invocation)
+  const human = new HumanInput(thread, call, signal)
+  const began = providers.clock.now()
+  const watch = isQuiet(effects) ? undefined : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
+  const result = await thread.perform(name, input, { signal, ...human.options, ...(approve && { approve }) })
+  const duration_ms = Math.round(providers.clock.now() - began - human.waited_ms)
+  const answer = providers.output_map.toModel(result)
+  await reportCall(thread, invocation, { meaning, result, answer, changes: watch ? await changesSince(watch, call_id, result) : [], duration_ms, outcome: outcomeOf(result, signal.aborted, human.decision) })
+  signal.throwIfAborted()
+  return { result, answer, duration_ms }
+}

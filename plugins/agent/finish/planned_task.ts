@@ -1,0 +1,230 @@
+import { block, redactText, visibleLine, type JsonObject } from '../../../core/base/index.js'
+import { AgentError, textOfResult, type Tracker } from '../base/index.js'
+import { askFor, environmentText, instructionText, tokenBudget } from '../context/index.js'
+import type { PaidConversation } from '../ledger/index.js'
+import { connect, tokensOf, type ModelConnection } from '../model/index.js'
+import { messageText } from '../session/index.js'
+import { artifactFiles, Artifacts } from './artifacts.js'
+import { endsRun, evaluatedText, joinedOpinions, opinions, type Evaluation } from './evaluation.js'
+import { handOff } from './handoff.js'
+import { ownCall } from './own_call.js'
+import { planPrompt, planSchema, replanPrompt, replanSchema, type PlanReply, type ReplanReply } from './replies.js'
+import { asItem, revised } from './revision.js'
+import type { FinishState } from './state.js'
+import { taskFolder } from './task_folder.js'
+import { createTracker, itemLines } from './tracker.js'
+import type { Verified } from './verification.js'
+import { workDiff } from './work_diff.js'
+
+/** A conversation whose task may be planned. */
+export interface PlannedConversation extends PaidConversation {
+  readonly state: PaidConversation['state'] & FinishState
+}
+/** What follows an evaluation. */
+export type Evaluated = { then: 'go on'; text: string; why: string } | { then: 'end'; outcome: 'success' } | { then: 'end'; outcome: 'failed'; failure: AgentError; handoff?: string }
+
+const most = { output: 16_384, told: 1400, outlines: 16 * 1024 }
+/** Of the window of the model that builds: spec and contract stand in each of its requests. */
+const mostOfWindow = 0.25
+const outliner = 'unified_search/outline'
+
+/**
+ * A task that one request plans, the agent builds and another request evaluates: what they say is journalled as artifacts and phases, so that
+ * whoever goes on asks for nothing twice.
+ */
+export class PlannedTask {
+  private readonly artifacts: Artifacts
+
+  constructor(private readonly thread: PlannedConversation) {
+    this.artifacts = new Artifacts(thread)
+  }
+
+  /** What the system prompt says of the task while it is built. */
+  async standing(): Promise<string> {
+    if (this.thread.state.phase?.phase !== 'build') return ''
+    const [spec, contract] = [await this.artifacts.text('spec'), await this.artifacts.text('contract')]
+    return [
+      'The task is held to this spec and this contract; the work is evaluated by them when it is done. They change nothing else that is said here.',
+      ...(spec === undefined ? [] : [block('spec', spec)]),
+      ...(contract === undefined ? [] : [block('contract', contract)]),
+    ].join('\n\n')
+  }
+
+  /** Plans the task of the turn that began, unless that was done. Throws VT_LLM_* where nobody can be asked, VT_LOOP_BUDGET. */
+  async plan(signal: AbortSignal): Promise<void> {
+    const { thread } = this
+    const { state } = thread
+    if (state.phase && state.phase.phase !== 'plan') return
+    const planner = await this.planner()
+    // A model that does not exist is no reason to work for hours first.
+    await this.evaluators()
+    const round = state.phase?.round ?? Math.max(-1, ...Object.values(state.artifacts).map((one) => one.round)) + 1
+    await thread.commit({ kind: 'phase', phase: 'plan', round })
+    await thread.harness('planning_started', { message: planner.model.id })
+    const paid = this.paid()
+    const { plan, problem } = await this.askPlan(planner, signal)
+    if (!plan) {
+      await thread.commit({ kind: 'phase', phase: 'done', round, ...paid() })
+      await thread.remark('VT_TASK_NOT_PLANNED', `There is no plan, so the task is worked on without one: ${problem}`)
+      return thread.harness('planning_completed', { message: 'fallback' })
+    }
+    for (const [name, text] of [['spec', plan.spec_markdown], ['contract', plan.contract_markdown], ['feature_list', plan.feature_list_markdown]] as const) await this.artifacts.keep(name, text, round)
+    await thread.commit({ kind: 'tracker', by: 'planner', tracker: trackerOf(plan) })
+    await thread.commit({ kind: 'phase', phase: 'build', round, ...paid() })
+    await this.artifacts.keepRound(round, 'plan.json', plan)
+    await this.artifacts.show()
+    await thread.harness('planning_completed', { message: visibleLine(plan.task_title) })
+  }
+
+  private async askPlan(connection: ModelConnection, signal: AbortSignal): Promise<{ plan?: PlanReply; problem?: string }> {
+    const { thread } = this
+    try {
+      const task = await this.planningText(signal)
+      const plan = (await askFor(thread, { ...this.asking(connection), system: planPrompt, task, schema: planSchema, checked: (value) => this.checkPlan(value as never) }, signal)) as (PlanReply & JsonObject) | undefined
+      return plan ? { plan } : { problem: `three answers of ${connection.model.id} did not fit the schema.` }
+    } catch (error) {
+      if (signal.aborted || !(error instanceof AgentError) || endsRun.has(error.code)) throw error
+      return { problem: `${error.code}: ${error.message}` }
+    }
+  }
+
+  private checkPlan(plan: PlanReply): void {
+    trackerOf(plan)
+    const { window } = tokenBudget(this.thread.connection.model, this.thread.settings)
+    const tokens = tokensOf(plan.spec_markdown + plan.contract_markdown)
+    if (tokens > window * mostOfWindow) throw new Error(`spec_markdown and contract_markdown have about ${tokens} tokens, at most ${Math.floor(window * mostOfWindow)} fit.`)
+  }
+
+  /** What a planner reads. */
+  private async planningText(signal: AbortSignal): Promise<string> {
+    const { kernel, workspace, settings, providers, state } = this.thread
+    const written = await instructionText(kernel, workspace, settings, providers.env)
+    const { result } = await ownCall(this.thread, outliner, { path: '.', view: 'digest', max_results: 40 }, signal)
+    const outlines = result.ok ? textOfResult(result).text : ''
+    const parts = [
+      await environmentText(workspace, providers.clock, providers.env),
+      written,
+      outlines === '' ? '' : block('outlines', outlines.slice(0, most.outlines)),
+      block('task', messageText(state.open!.input)),
+    ]
+    return parts.filter((part) => part !== '').join('\n\n')
+  }
+
+  /** A person changed the spec or the contract since the last turn: theirs counts. */
+  async readBack(): Promise<void> {
+    const { phase } = this.thread.state
+    if (phase?.phase === 'build') await this.artifacts.readBack(phase.round)
+  }
+
+  /** The work is done as far as the agent and the commands can say: others say whether it is what was wanted. */
+  async evaluate(last: Verified | undefined, signal: AbortSignal): Promise<Evaluated> {
+    const { thread } = this
+    const { state } = thread
+    const { round } = state.phase!
+    const evaluators = await this.evaluators()
+    const { window } = tokenBudget(evaluators[0]!.model, thread.settings)
+    const { diff, counts } = await workDiff(thread, window)
+    const agreed = { spec: (await this.artifacts.text('spec')) ?? '', contract: (await this.artifacts.text('contract')) ?? '' }
+    const models = evaluators.map(({ model }) => model.id)
+    await thread.harness('evaluation_started', { message: models.join(', '), attempt: round, data: { models } })
+    const paid = this.paid()
+    const all = await opinions(thread, evaluators, evaluatedText(state, agreed, last, diff), signal)
+    const evaluation = joinedOpinions(all)
+    await this.artifacts.keep('evaluation', evaluation.text, round)
+    await this.artifacts.keepRound(round, 'evaluation.json', all)
+    await this.artifacts.keepRound(round, 'changes.txt', counts.join('\n'))
+    await this.artifacts.show()
+    const { accepted, revisable, summary } = evaluation
+    await thread.harness(accepted ? 'evaluation_passed' : 'evaluation_failed', { message: summary, attempt: round })
+    if (accepted) {
+      await thread.commit({ kind: 'phase', phase: 'done', round, ...paid() })
+      return { then: 'end', outcome: 'success' }
+    }
+    const { max_revision_rounds: rounds } = thread.settings.harness
+    // Where nobody said what is wrong, there is nothing to revise.
+    if (revisable && state.revisions < rounds) return this.revise(evaluation, agreed, paid, signal)
+    const tried = state.revisions > 0 ? ` after ${state.revisions} ${state.revisions === 1 ? 'revision' : 'revisions'}` : ''
+    const failure = new AgentError('VT_TASK_NOT_ACCEPTED', `The work was not accepted${tried}: ${summary}`)
+    const handoff = await handOff(thread, 'failed', { says: last?.ran.at(-1)?.says ?? '', why: `${failure.message} ${taskFolder}/${artifactFiles.evaluation} has the whole evaluation.` })
+    return { then: 'end', outcome: 'failed', failure, ...(handoff !== undefined && { handoff }) }
+  }
+
+  /** The task gets the steps that are missing, and the contract the points; the agent goes on with them. */
+  private async revise(evaluation: Evaluation, agreed: { spec: string; contract: string }, paid: () => { cost_usd: number | null }, signal: AbortSignal): Promise<Evaluated> {
+    const { thread } = this
+    const round = thread.state.phase!.round + 1
+    await thread.harness('revision_started', { message: `${thread.state.revisions + 1} of ${thread.settings.harness.max_revision_rounds}`, attempt: round })
+    const replan = await this.replan(evaluation, agreed, signal)
+    const tracker = revised(thread.state.tracker, round, evaluation, replan)
+    if (replan) {
+      const addendum = replan.contract_addendum.trim()
+      const title = `## Addendum ${round}`
+      // It is there already where the process was killed right behind it.
+      if (addendum !== '' && !agreed.contract.includes(title)) await this.artifacts.keep('contract', `${agreed.contract.trimEnd()}\n\n${title}\n\n${addendum}`, round)
+      if (replan.revised_feature_list.trim() !== '') await this.artifacts.keep('feature_list', replan.revised_feature_list, round)
+      await this.artifacts.keepRound(round - 1, 'replan.json', replan)
+    }
+    await thread.commit({ kind: 'tracker', by: 'harness', tracker })
+    await thread.commit({ kind: 'phase', phase: 'build', round, ...paid() })
+    await this.artifacts.show()
+    return { then: 'go on', why: 'evaluation_failed', text: toldOf(evaluation.text) }
+  }
+
+  private async replan({ text }: Evaluation, { spec, contract }: { spec: string; contract: string }, signal: AbortSignal): Promise<ReplanReply | undefined> {
+    const { tracker } = this.thread.state
+    const parts: [string, string][] = [['spec', spec], ['contract', contract], ['tracker', tracker ? itemLines(tracker).join('\n') : '(none)'], ['evaluation', text]]
+    const task = redactText(parts.map(([name, part]) => block(name, part)).join('\n\n'))
+    try {
+      const connection = await this.planner()
+      const checked = (value: unknown): void => this.checkAddendum(value as ReplanReply, contract)
+      return (await askFor(this.thread, { ...this.asking(connection), system: replanPrompt, task, schema: replanSchema, checked }, signal)) as (ReplanReply & JsonObject) | undefined
+    } catch (error) {
+      if (signal.aborted || !(error instanceof AgentError) || endsRun.has(error.code)) throw error
+      // What the evaluation found is enough to go on.
+      return undefined
+    }
+  }
+  private checkAddendum({ contract_addendum }: ReplanReply, contract: string): void {
+    const { window } = tokenBudget(this.thread.connection.model, this.thread.settings)
+    if (tokensOf(contract + contract_addendum) > window * mostOfWindow) throw new Error('contract_addendum is too long: the contract has no room for it.')
+  }
+
+  /** Tells an agent that goes on after a kill what the evaluation found, where it has not heard of it. */
+  async remind(): Promise<void> {
+    const { unheard, phase } = this.thread.state
+    if (unheard === undefined || phase?.phase !== 'build') return
+    await this.thread.inject(toldOf((await this.thread.store.read(`prompts/${unheard}`)) ?? ''), 'harness', 'evaluation')
+  }
+
+  private asking(connection: ModelConnection) {
+    return { connection, max_output_tokens: Math.min(most.output, tokenBudget(connection.model, this.thread.settings).output), purpose: 'plan' as const }
+  }
+  private async connected(model: string | undefined): Promise<ModelConnection> {
+    const { kernel, providers, connection } = this.thread
+    return model === undefined || model === connection.model.id ? connection : connect(kernel, model, providers)
+  }
+  private planner = (): Promise<ModelConnection> => this.connected(this.thread.settings.agent.planner_model)
+  private async evaluators(): Promise<ModelConnection[]> {
+    const { agent, harness } = this.thread.settings
+    const { enabled, models } = harness.skeptic_panel
+    if (!enabled || models.length === 0) return [await this.connected(agent.evaluator_model)]
+    const panel = await Promise.all(models.map((model) => this.connected(model)))
+    // One of several that does not answer is not waited for again and again.
+    return panel.map((one) => ({ ...one, model: { ...one.model, entry: { ...one.model.entry, retries: { request: 1, stream: 0 } } } }))
+  }
+
+  /** What the requests since then cost, for the journal. */
+  private paid(): () => { cost_usd: number | null } {
+    const { costs } = this.thread
+    const before = costs.run.cost
+    return () => ({ cost_usd: before === null || costs.run.cost === null ? null : costs.run.cost - before })
+  }
+}
+
+const trackerOf = ({ task_title, items }: PlanReply): Tracker => createTracker({ title: task_title, items: items.map(asItem) })
+
+/** An evaluation as the agent is told of it: its beginning, whole lines. */
+function toldOf(text: string): string {
+  const cut = text.length > most.told ? `${text.slice(0, text.lastIndexOf('\n', most.told))}\n…` : text.trimEnd()
+  return `The work was evaluated.\n${cut}\nThe whole evaluation is in ${taskFolder}/${artifactFiles.evaluation}. Fix what it found; the new steps are in the tracker.`
+}

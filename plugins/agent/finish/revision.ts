@@ -1,0 +1,37 @@
+import { failure, shortLine } from '../../../core/base/index.js'
+import type { Tracker } from '../base/index.js'
+import type { Evaluation } from './evaluation.js'
+import type { PlanReply, ReplanReply } from './replies.js'
+import { addItem, type GivenItem } from './tracker.js'
+
+/** Of one step. */
+const mostCommands = 10
+
+/** A step as it is tracked: nothing but what a tracker knows, and nothing done yet. */
+export const asItem = ({ description, files, outcome, verify }: PlanReply['items'][number]): GivenItem => ({
+  description,
+  ...(files && { files }),
+  ...(outcome !== undefined && { outcome }),
+  ...(verify !== undefined && { verify }),
+})
+
+/** The tracker with what a revision adds to it: its commands, what has to be done, the steps of the new plan. What is there already is not added. */
+export function revised(tracker: Tracker | undefined, round: number, { summary, updates, falsifiers }: Evaluation, replan: ReplanReply | undefined): Tracker {
+  const checks = Array.from({ length: Math.ceil(falsifiers.length / mostCommands) }, (_, at) => falsifiers.slice(at * mostCommands, (at + 1) * mostCommands))
+  const items: GivenItem[] = [
+    { description: shortLine(`Revision ${round}: ${summary}`, 280), ...(checks[0] && { verify: checks[0] }) },
+    ...checks.slice(1).map((verify, at) => ({ description: `Checks of revision ${round}, part ${at + 2}`, verify })),
+    ...updates,
+    ...(replan?.new_tracker_items.map(asItem) ?? []),
+  ]
+  let all = tracker ?? { title: 'Revision', items: [] }
+  for (const item of items) {
+    try {
+      all = addItem(all, item)
+    } catch (error) {
+      // Twins, and what no longer fits.
+      if (!failure(error)) throw error
+    }
+  }
+  return all
+}
