@@ -4,7 +4,8 @@ import { call, type Answer } from './peer.js'
 export type Role = 'plan' | 'evaluate' | 'replan' | 'build'
 export const textOf = (body: any): string => JSON.stringify(body)
 export function roleOf(body: any): Role {
-  const [first] = body.messages
+  // What the server keeps of a very large request is not its body.
+  const [first] = body.messages ?? []
   const system = typeof first?.content === 'string' ? first.content : JSON.stringify(first?.content)
   if (system.startsWith('You plan a task')) return 'plan'
   if (system.startsWith('You evaluate the work')) return 'evaluate'

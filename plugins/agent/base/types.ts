@@ -167,11 +167,8 @@ export type HarnessEvent =
   | 'verification_passed'
   | 'verification_failed'
   | 'blocked_handoff_written'
-  | 'planning_started'
-  | 'planning_completed'
-  | 'evaluation_started'
-  | 'evaluation_passed'
-  | 'evaluation_failed'
+  | `planning_${'started' | 'completed'}`
+  | `evaluation_${'started' | 'passed' | 'failed'}`
   | 'revision_started'
 export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'followup' | 'hook_denied' | 'invalid_tool' | 'cancelled'
 export interface FileChange {

@@ -185,9 +185,9 @@ describe('a planner', () => {
     ['with two steps of one text', json(plan({ items: [{ description: 'a', outcome: 'x', verify: 'true' }, { description: 'a', outcome: 'x', verify: 'true' }] }))],
     ['with 41 steps', json(plan({ items: Array.from({ length: 41 }, (_, n) => ({ description: `step ${n}`, outcome: 'x', verify: 'true' })) }))],
     ['with a command of two lines', json(plan({ items: [{ description: 'a', outcome: 'x', verify: 'true\nrm -rf .' }] }))],
-    ['of more than the window has room for', json(plan({ spec_markdown: 'word, '.repeat(5000), contract_markdown: 'word, '.repeat(5000) }))],
+    ['of more than the window has room for', json(plan({ spec_markdown: 'word, '.repeat(3000), contract_markdown: 'word, '.repeat(3000) }))],
   ])('that answers %s three times leaves the task to the agent alone', async (_, answer) => {
-    const { code, end, count, completed, tasks } = await exec({ script: { plan: answer, build: building(write('made.txt', 'hello\n'), done) }, provider: { context_window: 40_000 } })
+    const { code, end, count, completed, tasks } = await exec({ script: { plan: answer, build: building(write('made.txt', 'hello\n'), done) }, provider: { context_window: 20_000 } })
     expect([code, end.outcome_code, count('plan'), count('evaluate')]).toEqual([0, 'success', 3, 0])
     expect(completed.find(({ event }) => event === 'planning_completed').message).toBe('fallback')
     expect(completed.find(({ code }) => code === 'VT_TASK_NOT_PLANNED').message).toMatch(/^There is no plan, so the task is worked on without one: /)
