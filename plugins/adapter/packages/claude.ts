@@ -1,10 +1,9 @@
-import { toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { addHooks, type HookDocument } from './hooks.js'
 import { isObject } from './objects.js'
 import { foldersOf, type Package } from './package.js'
 import { addServer, type DeclaredServer } from './servers.js'
-import { skillsIn } from './skills.js'
+import { skillsIn, type CommandPlace } from './skills.js'
 import { needsOf } from './values.js'
 
 const facts = ['name', 'version', 'description', 'license', 'homepage']
@@ -25,19 +24,28 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
   const sources = documents(found, manifest['hooks'], usual, file)
   const env = { ...foldersOf(found.place), ...found.exported() }
   addHooks(found, sources, { dialect: 'claude', names: { literals: foldersOf(found.place) }, env, ...(codex && { cwd: found.place.root }) })
-  const listed = (key: string): string[] => (typeof manifest[key] === 'string' || Array.isArray(manifest[key]) ? [manifest[key]].flat().map(toText) : [])
-  const commands = manifest['commands'] === undefined ? ['commands'] : listed('commands')
+  const listed = (key: string): string[] => (isObject(manifest[key]) ? [] : [manifest[key]].flat().filter((path) => typeof path === 'string'))
+  const commands = commandsIn(manifest['commands'])
   const agents = ['agents', ...listed('agents')].flatMap((path) => (path.endsWith('.md') ? [path] : found.files(path, '.md').map((name) => `${path}/${name}`)))
   found.skills = () => skillsIn(found, { skills: ['skills', ...listed('skills'), ...(found.leads('SKILL.md') ? ['.'] : [])], commands, agents: [...new Set(agents)], instructions: codex ? listed('instructions') : [] })
   found.unsupported(
     {
-      'Commands as objects': isObject(manifest['commands']) ? Object.keys(manifest['commands']) : [],
       'Programs in bin/': found.files('bin'),
       ...Object.fromEntries(looks.map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1])),
     },
     file,
   )
   return true
+}
+
+/** Paths, or names with the file of each; lists that only describe what lies in the usual folder say nothing of a place. */
+function commandsIn(raw: unknown): CommandPlace[] {
+  if (isObject(raw)) return Object.entries(raw).flatMap(([name, one]) => (isObject(one) && typeof one['source'] === 'string' ? [{ path: one['source'], name }] : []))
+  const places = [raw].flat().flatMap((one): CommandPlace[] => {
+    const path = isObject(one) ? (one['source'] ?? one['path'] ?? one['file']) : one
+    return typeof path === 'string' ? [{ path }] : []
+  })
+  return places.length === 0 && !(Array.isArray(raw) && raw.length === 0) ? [{ path: 'commands' }] : places
 }
 
 /** What a manifest says of a part: in itself, in files that it names, or in those where it usually lies. */

@@ -20,7 +20,7 @@ export function readPi(found: Package, document: JsonObject): boolean {
     const paths = walk(found)
     const skills = chosen(paths, list('skills') ?? ['skills']).filter((path) => basename(path) === 'SKILL.md').map((path) => dirname(path))
     const prompts = chosen(paths, list('prompts') ?? ['prompts']).filter((path) => path.endsWith('.md'))
-    return skillsIn(found, { skills, commands: prompts, source: 'prompt' })
+    return skillsIn(found, { skills, commands: prompts.map((path) => ({ path })), source: 'prompt' })
   }
   const parts = ['extensions', 'tools', 'hooks', 'themes', 'commands', 'providers']
   found.unsupported(Object.fromEntries(parts.map((key) => [`'${key}'`, list(key)?.length ?? (existsSync(join(found.place.root, key)) ? 1 : 0)])), file)

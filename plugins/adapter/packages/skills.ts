@@ -4,11 +4,16 @@ import type { PackageSkills, PackageText } from '../../../core/index.js'
 import { parseCommand, type PackageAgent } from '../../../core/skills/index.js'
 import type { Package } from './package.js'
 
+/** A file or a folder; a file may be known by another name. */
+export interface CommandPlace {
+  path: string
+  name?: string
+}
 export interface SkillPaths {
   /** Folders of skills, or of one. */
   skills: readonly string[]
   /** Markdown files, and folders of them. */
-  commands?: readonly string[]
+  commands?: readonly CommandPlace[]
   source?: 'command' | 'prompt'
   /** Files of instructions, and of agents. */
   instructions?: readonly string[]
@@ -24,7 +29,10 @@ export function skillsIn(found: Package, { skills, commands = [], source = 'comm
   const before = found.diagnostics.length
   const inside = (path: string) => found.leads(path)
   const folders = skills.flatMap((path) => inside(path) ?? []).filter((path) => statSync(path).isDirectory())
-  const files = commands.flatMap((path) => inside(path) ?? []).flatMap((path) => (statSync(path).isDirectory() ? markdownIn(path) : [{ file: path, name: stem(path) }]))
+  const files = commands.flatMap(({ path, name }) => {
+    const file = inside(path)
+    return file === undefined ? [] : statSync(file).isDirectory() ? markdownIn(file) : [{ file, name: name ?? stem(file) }]
+  })
   const texts = files.slice(0, most.files).flatMap(({ file, name }) => skillText(found, file, name, source) ?? [])
   texts.push(...more())
   const told = instructions.flatMap((path) => inside(path) ?? []).filter((path) => statSync(path).isFile())

@@ -1,7 +1,6 @@
 import { existsSync, lstatSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { dataFolder, inside, makeFolder } from '../../../core/base/index.js'
-import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import { noteConsents, readInstalled, readTree, requireCovered, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
@@ -9,8 +8,10 @@ import { lock } from '../../../core/workspace/index.js'
 import { eventOf } from '../../lib/hooks/index.js'
 import { auditLog } from '../../lib/state/index.js'
 import { confirmed, interactive } from '../../lib/terminal/index.js'
+import { askToAllow, forget } from './allow.js'
 import { dependencies } from './packages.js'
 import { executesHash } from './permissions.js'
+import { nameOf, nameRule, saidOf, turn, isOlder } from './identity.js'
 import { UserError } from './user_error.js'
 import { consentText, differenceText, located } from './show.js'
 import { fetchAgain, fetchSource, type Fetched } from './source.js'
@@ -31,9 +32,6 @@ export interface AddOptions extends Installing {
   deps?: boolean
 }
 
-const nameRule = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
-const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
-const factFiles = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json', 'manifest.json', 'package.json']
 
 /** Where the plugins of a layer and their lock lie. */
 export function pluginsFolder({ kernel, io, here = false }: Pick<Installing, 'kernel' | 'io' | 'here'>): string {
@@ -58,7 +56,13 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
     const fetched: Fetched = link ? linkedTo(address) : await fetchSource(address, { kernel, io, into: staging, ref: options.ref, sha256: options.sha256 })
     const name = nameOf(fetched, options.name)
     const target = join(plugins, name)
-    if (lstatSync(target, { throwIfNoEntry: false })) throw new UserError(`the plugin ${name} exists already; \`vtcode plugins update ${name}\` installs a newer one, --name takes another name`)
+    const old = before[name]
+    if (lstatSync(target, { throwIfNoEntry: false })) {
+      if (link || !old || old.source.type === 'link') throw new UserError(`the plugin ${name} exists already; remove it first, or take another name with --name`)
+      if (sameAs(fetched.root, old) && stands(target, old)) throw new UserError(`${name} is installed already, as it is there`)
+      await askToAllow(await replace({ name, old, fetched, asks: 'always' }, folder, before, options), options)
+      return name
+    }
     const inspection = await usable(fetched.root, name, options)
     if (options.deps) await dependencies(fetched.root, options, { check: true })
     await agree(inspection, options)
@@ -72,6 +76,7 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
       rmSync(target, { recursive: true, force: true })
       throw error
     }
+    await askToAllow(inspection, options)
     return name
   })
 }
@@ -87,25 +92,44 @@ export async function update(name: string, options: Installing): Promise<boolean
     if (old.source.type === 'link' || (old.source.path !== undefined && old.source.path === target)) return false
     const fetched = await fetchAgain(old.source, { kernel, io, into: staging })
     if (sameAs(fetched.root, old) && stands(target, old)) return false
-    const inspection = await usable(fetched.root, name, options)
-    if (old.deps) await dependencies(fetched.root, options, { check: true })
-    // Dependencies are fetched once somebody has agreed to what names them.
-    if (old.deps ? !sameAs(fetched.root, old) : entryOf(inspection, fetched.source).executes !== old.executes) {
-      io.stderr.write(differenceText(existsSync(target) ? await inspect(target, surroundings(options), { name }) : undefined, inspection, old.files))
-      await agree(inspection, options)
-    }
-    if (old.deps) await dependencies(fetched.root, options)
-    const entry = entryOf(inspection, fetched.source, old.deps)
-    // Until the lock knows of the new one the former is kept by a name that the next change finds, should this one be killed.
-    if (existsSync(target)) renameSync(target, join(dirname(target), `${former}${name}`))
-    try {
-      renameSync(fetched.root, target)
-      record(folder, before, { ...before, [name]: entry }, options)
-    } finally {
-      settle(folder)
-    }
+    await replace({ name, old, fetched, asks: 'when it may do more' }, folder, before, options)
     return true
   })
+}
+
+interface Replacing {
+  name: string
+  old: Installed
+  fetched: Fetched
+  asks: 'always' | 'when it may do more'
+}
+
+/** Puts another version in the place of the one that is there, which stays until the new one is whole. */
+async function replace({ name, old, fetched, asks }: Replacing, folder: string, before: Readonly<Record<string, Installed>>, options: AddOptions): Promise<Shown> {
+  const target = join(folder, 'plugins', name)
+  const inspection = await usable(fetched.root, name, options)
+  const deps = options.deps ?? old.deps
+  if (deps) await dependencies(fetched.root, options, { check: true })
+  // Dependencies are fetched once somebody has agreed to what names them.
+  if (asks === 'always' || (deps ? !sameAs(fetched.root, old) : entryOf(inspection, fetched.source).executes !== old.executes)) {
+    const version = versionIn(inspection)
+    const backwards = isOlder(version, old.version)
+    if (backwards && asks !== 'always') throw new UserError(`${name} would go back from version ${old.version} to ${version}; \`vtcode plugins add\` with its source does that`)
+    options.io.stderr.write(turn(old, { version, source: fetched.source }, backwards))
+    options.io.stderr.write(differenceText(existsSync(target) ? await inspect(target, surroundings(options), { name }) : undefined, inspection, old.files))
+    await agree(inspection, options)
+  }
+  if (deps) await dependencies(fetched.root, options)
+  const entry = entryOf(inspection, fetched.source, deps)
+  // Until the lock knows of the new one the former is kept by a name that the next change finds, should this one be killed.
+  if (existsSync(target)) renameSync(target, join(dirname(target), `${former}${name}`))
+  try {
+    renameSync(fetched.root, target)
+    record(folder, before, { ...before, [name]: entry }, options)
+  } finally {
+    settle(folder)
+  }
+  return inspection
 }
 
 /** Takes a plugin away. Throws Refusal while another one requires it. */
@@ -125,6 +149,7 @@ export async function remove(name: string, options: Installing & { data?: boolea
     }
     if (!options.yes && interactive(io) && !(await confirmed(io, `Remove ${name}${options.data ? ' and what it has kept' : ''}?`))) throw new UserError('you did not agree')
     const { [name]: _, ...others } = before
+    if (existsSync(target)) forget(await inspect(target, surroundings(options), { name }), options)
     // The entry goes last: without its files it lets nothing run.
     rmSync(target, { recursive: true, force: true })
     record(folder, before, others, options)
@@ -246,30 +271,12 @@ function linkedTo(address: string): Fetched {
   return { root, source: { type: 'link', path: root }, name: basename(root) }
 }
 
-function nameOf({ root, name }: Fetched, wanted: string | undefined): string {
-  const chosen = wanted ?? facts(root).name ?? name.toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '')
-  if (!nameRule.test(chosen) || reserved.test(chosen)) throw new UserError(`'${chosen}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`)
-  return chosen
-}
-
-/** What the package says of itself, where it says it in a way that can be used. */
-function facts(root: string): { name?: string; version?: string } {
-  for (const file of factFiles) {
-    try {
-      const { name, version } = JSON.parse(readBytes(join(root, file)).toString()) as { name?: unknown; version?: unknown }
-      const short = typeof name === 'string' ? name.replace(/^@/, '').replace('/', '-') : undefined
-      return { ...(short !== undefined && nameRule.test(short) && { name: short }), ...(typeof version === 'string' && { version }) }
-    } catch {
-      // Not there, or not for us to read: the next one.
-    }
-  }
-  return {}
-}
+const versionIn = ({ root, contributions }: Inspection): string | undefined => saidOf(root).version ?? contributions[0]?.manifest.version
 
 /** The entry of the lock; a link stands for whatever is there. */
 function entryOf(shown: Shown, source: PluginSource, deps = false): Installed {
   const { root, format, contributions } = shown
-  const version = facts(root).version ?? contributions[0]?.manifest.version
+  const version = versionIn(shown)
   const { digest, files } = readTree(root)
   // Dependencies are new; all else is what was shown.
   if (!deps && digest !== shown.tree) throw changed(shown)

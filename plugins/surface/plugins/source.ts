@@ -1,5 +1,6 @@
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { deadline, sha256 } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
@@ -38,10 +39,10 @@ export async function fetchSource(address: string, fetching: Fetching): Promise<
   if (github) return fromGit({ url: `https://github.com/${github[1]}/${github[2]}.git`, ref, subdir: github[3] }, fetching)
   if (address.startsWith('npm:')) return fromNpm(address.slice(4), fetching)
   if (/^https?:\/\//.test(place) && archives.test(new URL(place).pathname)) return fromUrl(place, fetching)
-  if (gitUrl.test(place) && (place.startsWith('git') || /\.git\/?$/.test(place))) return fromGit({ url: place.replace(/^git\+/, ''), ref }, fetching)
+  if (gitUrl.test(place) && (/^(?:git|ssh:|file:)/.test(place) || /\.git\/?$/.test(place))) return fromGit({ url: place.replace(/^git\+/, ''), ref }, fetching)
   const path = resolve(address.replace(/^~(?=\/)/, () => fetching.io.env['HOME'] ?? '~'))
   if (!existsSync(path)) throw new UserError(`'${address}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`)
-  if (statSync(path).isDirectory()) return fromFolder(path, fetching)
+  if (statSync(path).isDirectory()) return isRepository(path) ? fromGit({ url: pathToFileURL(realpathSync(path)).href, ref }, fetching) : fromFolder(path, fetching)
   if (!archives.test(path)) throw new UserError(`'${address}' is neither a folder nor an archive (.tar.gz, .tgz, .tar, .zip, .mcpb); a single manifest is named in \`manifests\` of your settings`)
   return fromArchive(readBytes(path, { limit: mostUnpackedBytes }), { type: 'archive', path }, fetching)
 }
@@ -55,10 +56,12 @@ export function fetchAgain(source: PluginSource, fetching: Fetching): Promise<Fe
   return fetchSource(path!, fetching)
 }
 
+/** What git keeps, a bare repository or a `.git`: what is committed there is meant. */
+const isRepository = (path: string): boolean => ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(path, name)))
+
 function fromFolder(path: string, { into }: Fetching): Fetched {
   // Pipes, devices and far too much are refused before anything is copied.
   treeDigest(path)
-  if (basename(path) === '.git') throw new UserError(`'${path}' is what git keeps of a repository, not its files; name the folder above it, or file://${path} for what is committed`)
   const root = join(into, 'copy')
   cpSync(path, root, { recursive: true, verbatimSymlinks: true, filter: (file) => basename(file) !== '.git' })
   return { root, source: { type: 'path', path: realpathSync(path) }, name: basename(path) }
@@ -114,8 +117,11 @@ async function fromGit({ url, ref, subdir }: { url: string; ref?: string | undef
   rmSync(join(clone, '.git'), { recursive: true, force: true })
   const root = subdir === undefined ? clone : realpathSync(resolve(clone, subdir))
   if (root !== realpathSync(clone) && !root.startsWith(`${realpathSync(clone)}/`)) throw new UserError(`'${subdir}' leads out of the repository`)
-  return { root, source: { type: 'git', url, ...(ref !== undefined && { ref }), commit, ...(subdir !== undefined && { subdir }) }, name: basename(subdir ?? url).replace(/\.git$/, '') }
+  return { root, source: { type: 'git', url, ...(ref !== undefined && { ref }), commit, ...(subdir !== undefined && { subdir }) }, name: nameIn(subdir ?? url) }
 }
+
+/** `…/acme.git` and `…/acme/.git` are of acme. */
+const nameIn = (place: string): string => basename(basename(place) === '.git' ? dirname(place) : place).replace(/\.git$/, '')
 
 async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
   if (!packageSpec.test(spec)) throw new UserError(`'${spec}' is no name of an npm package`)

@@ -1,7 +1,5 @@
-import { writeStateSync } from '../../../core/base/index.js'
-import { adoptedFile } from '../../../core/config/index.js'
-import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, problem, type Io, type Kernel } from '../../../core/index.js'
+import { allowedHere } from '../../lib/own_files/index.js'
 import { confirmed, interactive, oneLine, say, CallUsageError } from '../../lib/terminal/index.js'
 
 /** Takes allow rules over that the workspace says, where they do not count, into a file of the user's for this workspace. */
@@ -11,8 +9,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   const offered = offeredBy(kernel)
   const strange = named.find((rule) => !offered.has(rule))
   if (strange !== undefined) throw new CallUsageError(`The workspace does not allow '${oneLine(strange)}'; it allows: ${[...offered.keys()].map(oneLine).join(', ') || '(nothing)'}.`)
-  const file = adoptedFile(homeOf({ env: io.env }), kernel.workspace, { make: true })!
-  const before = read(file)
+  const { rules: before, write } = allowedHere(homeOf({ env: io.env }), kernel.workspace)
   const open = [...offered].filter(([rule]) => !before.includes(rule))
   if (open.length === 0) io.stdout.write('There is nothing to adopt.\n')
   const taken: string[] = []
@@ -24,7 +21,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
     }
   }
   if (taken.length > 0) {
-    writeStateSync(file, `${JSON.stringify({ policy: { allow: [...before, ...taken] } }, null, 2)}\n`)
+    write([...before, ...taken])
     io.stdout.write(taken.map((rule) => `Allowed here: ${oneLine(rule)}\n`).join(''))
   } else if (open.length > 0 && !interactive(io)) say(io, 'error', 'There is no terminal to ask at; name the rules: vtcode policy adopt <rule>…')
   return open.length === 0 || taken.length > 0 ? 0 : 1
@@ -40,12 +37,4 @@ function offeredBy(kernel: Kernel): Map<string, string> {
     }),
   )
   return new Map(rules)
-}
-
-function read(file: string): string[] {
-  try {
-    return (JSON.parse(readBytes(file).toString()) as { policy: { allow: string[] } }).policy.allow
-  } catch {
-    return []
-  }
 }

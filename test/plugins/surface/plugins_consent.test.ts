@@ -36,6 +36,10 @@ it.each([
   await says('May acme do this with your rights? [y/N]')
   expect(installed(made)).toBe(false)
   type(keys)
+  if (there) {
+    await says('Allow its tools? [y/N]')
+    type('\r')
+  }
   expect(await ended, shown()).toBe(code)
   expect(installed(made)).toBe(there)
   // Neither a half copy nor a lock on the lock is left.
@@ -59,6 +63,22 @@ it.each([
   expect(await ended, shown()).toBe(1)
   expect(shown()).toContain('acme was changed while you were asked')
   expect(JSON.parse((await vtcode(made, ['call', 'acme_hello'])).stdout || '{"ok":false}')).toMatchObject({ ok: false })
+}, 120_000)
+
+it('after consent one question names the exact rules; with a yes its tools run unasked here, until the plugin goes', async () => {
+  await using made = await tempWorkspace(files)
+  const asked = () => vtcode(made, ['call', 'acme_hello']).then(({ stdout }) => JSON.parse(stdout) as { ok: boolean; error?: { code: string } })
+  const { type, says, ended, shown } = await typing(made, 'add', 'acme')
+  await says('May acme do this with your rights? [y/N]')
+  type('y\r')
+  await says('Allow its tools? [y/N]')
+  expect(shown()).toMatch(/Rules that would allow its tools in this workspace:\s+acme_hello\s/)
+  type('y\r')
+  expect(await ended, shown()).toBe(0)
+  expect(await asked()).toMatchObject({ ok: true })
+  expect((await vtcode(made, ['plugins', 'remove', 'acme'])).code).toBe(0)
+  await vtcode(made, ['plugins', 'add', 'acme', '--yes'])
+  expect(await asked()).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
 }, 120_000)
 
 it('a plugin is taken away after a yes at a terminal, or without a question where --yes says so or nobody is there', async () => {
