@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url)
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs in a thread or process of its own. */
 const aside = ['core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
-const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugins/tui/index.js']
+const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js']
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
   { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|cli|config\/evaluate|trust\/module_hooks)/ },

@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { toText } from '../../core/base/index.js'
 import type { PackageReader } from '../../core/index.js'
 import { readAgentPlugin } from './packages/agent_plugins.js'
@@ -8,6 +9,15 @@ import { readMarketplace } from './packages/marketplace.js'
 import { readBundle } from './packages/mcpb.js'
 import { Package } from './packages/package.js'
 import { readPi } from './packages/pi.js'
+
+/** Manifests of which the first that is there decides, and who reads which. */
+const own: Record<string, readonly string[]> = {
+  'Claude Code': ['.claude-plugin/plugin.json', '.claude-plugin/marketplace.json'],
+  Codex: ['.codex-plugin/plugin.json'],
+  Gemini: ['gemini-extension.json'],
+  marketplace: ['.claude-plugin/marketplace.json'],
+}
+const markers = [...new Set(Object.values(own).flat())]
 
 /** Reads a plugin made for another program. What its reader cannot stand is a fault of that plugin alone. */
 const packages: PackageReader = (place) => {
@@ -53,6 +63,8 @@ function readingOf(place: Parameters<PackageReader>[0]): ReturnType<PackageReade
   function using(format: string, read: (found: Package) => boolean) {
     const found = new Package(format, place)
     const usable = read(found)
+    const others = markers.filter((path) => !(own[format] ?? []).includes(path) && existsSync(join(place.root, path)))
+    if (usable && others.length > 0) found.alsoThere(others)
     const { manifests, diagnostics, native, skills } = found
     return { format, manifests: usable ? manifests : [], diagnostics, usable, ...(native && { native }), ...(skills && { skills }) }
   }

@@ -110,6 +110,8 @@ export async function startReader({ script }: Story): Promise<Reader> {
   writeFileSync(join(path, 'vtcode'), `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`, { mode: 0o755 })
   mkdirSync(join(place.root, 'node_modules'))
   symlinkSync(project, join(place.root, 'node_modules/vtcode'))
+  // What a reader of the page on the library has installed beside it.
+  for (const name of ['ai', '@modelcontextprotocol']) symlinkSync(join(project, 'node_modules', name), join(place.root, 'node_modules', name))
   const env = { ...surroundings(place), PATH: `${path}:${dirname(process.execPath)}:${process.env['PATH']}`, LC_ALL: 'C.UTF-8' }
   return {
     place,

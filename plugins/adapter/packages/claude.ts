@@ -30,7 +30,8 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
   found.skills = () => skillsIn(found, { skills: ['skills', ...listed('skills'), ...(found.leads('SKILL.md') ? ['.'] : [])], commands, agents: [...new Set(agents)], instructions: codex ? listed('instructions') : [] })
   found.unsupported(
     {
-      'Programs in bin/': found.files('bin'),
+      // Where no manifest says that it is a plugin they are those of an npm package.
+      'Programs in bin/': file === found.place.root ? [] : found.files('bin'),
       ...Object.fromEntries(looks.map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1])),
     },
     file,

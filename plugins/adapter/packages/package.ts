@@ -50,6 +50,11 @@ export class Package {
       if (count > 0) this.say('VT_FORMAT_UNSUPPORTED', 'info', `${part} of the ${this.format} package ${this.place.plugin} (${count}${names}) are not honoured here.`, 'The other parts work.', file)
     }
   }
+  /** Manifests for other programs, which say the same in other words. */
+  alsoThere(paths: readonly string[]): void {
+    const message = `It is read as a ${this.format} package; ${paths.join(', ')} ${paths.length === 1 ? 'is' : 'are'} there too and not read.`
+    this.say('VT_FORMAT_UNSUPPORTED', 'info', message, 'Nothing is lost where they say the same.', join(this.place.root, paths[0]!))
+  }
   /** What is no plugin and names some. */
   offers(message: string, file: string): void {
     this.say('VT_FORMAT_UNSUPPORTED', 'info', message, 'Nothing else of it is looked at.', file)

@@ -9,14 +9,14 @@ export const nameRule = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?
 const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
 const factFiles = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json', 'manifest.json', 'package.json']
 
-export function nameOf({ root, name }: Fetched, wanted: string | undefined): string {
-  const chosen = wanted ?? saidOf(root).name ?? plain(name)
+export function pluginNameOf({ root, name }: Fetched, wanted: string | undefined): string {
+  const chosen = wanted ?? claimsOf(root).name ?? plain(name)
   if (!nameRule.test(chosen) || reserved.test(chosen)) throw new UserError(`'${chosen}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`)
   return chosen
 }
 
 /** What the package says of itself, the first file that says it in a way that can be used. */
-export function saidOf(root: string): { name?: string; version?: string } {
+export function claimsOf(root: string): { name?: string; version?: string } {
   const said = factFiles.flatMap((file) => {
     try {
       return [JSON.parse(readBytes(join(root, file)).toString().replace(/^\ufeff/, '')) as { name?: unknown; version?: unknown }]

@@ -11,7 +11,7 @@ import { confirmed, interactive } from '../../lib/terminal/index.js'
 import { askToAllow, forget } from './allow.js'
 import { dependencies } from './packages.js'
 import { executesHash } from './permissions.js'
-import { nameOf, nameRule, saidOf, turn, isOlder } from './identity.js'
+import { pluginNameOf, nameRule, claimsOf, turn, isOlder } from './identity.js'
 import { UserError } from './user_error.js'
 import { consentText, differenceText, located } from './show.js'
 import { fetchAgain, fetchSource, type Fetched } from './source.js'
@@ -54,7 +54,7 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
       return basename(root)
     }
     const fetched: Fetched = link ? linkedTo(address) : await fetchSource(address, { kernel, io, into: staging, ref: options.ref, sha256: options.sha256 })
-    const name = nameOf(fetched, options.name)
+    const name = pluginNameOf(fetched, options.name)
     const target = join(plugins, name)
     const old = before[name]
     if (lstatSync(target, { throwIfNoEntry: false })) {
@@ -271,7 +271,7 @@ function linkedTo(address: string): Fetched {
   return { root, source: { type: 'link', path: root }, name: basename(root) }
 }
 
-const versionIn = ({ root, contributions }: Inspection): string | undefined => saidOf(root).version ?? contributions[0]?.manifest.version
+const versionIn = ({ root, contributions }: Inspection): string | undefined => claimsOf(root).version ?? contributions[0]?.manifest.version
 
 /** The entry of the lock; a link stands for whatever is there. */
 function entryOf(shown: Shown, source: PluginSource, deps = false): Installed {
