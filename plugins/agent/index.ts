@@ -3,10 +3,10 @@ import type { Mode, RightsLeft } from '../../core/base/index.js'
 import type { Io, Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
-import { AgentError, agentSettings, idMaker, type Delta, type EventSink, type GivenComponents, type RunLimits, type RunOutcome, type ThreadEvent, type Tracker } from './base/index.js'
+import { AgentError, agentSettings, hintOf, idMaker, outcomeTable, type Delta, type EventSink, type GivenComponents, type RunLimits, type RunOutcome, type ThreadEvent, type Tracker } from './base/index.js'
 import { chooseComponents, type RunContext } from './components/index.js'
 import { atItsPace, copyTo, RunReader } from './events/index.js'
-import { checkPrice } from './ledger/index.js'
+import { checkPrice, noCost } from './ledger/index.js'
 import { connect } from './model/index.js'
 import {
   asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork,
@@ -66,7 +66,7 @@ export interface Agent {
   readonly model: string
   /**
    * Gives the agent a task and waits until it is idle. Never rejects for what the model or a tool did; the outcome says it. Without
-   * a task it goes on with a turn that was interrupted, and with what is queued.
+   * a task it goes on with a turn that was interrupted, and with what is queued. One run at a time: a second one is refused with VT_SESSION_RUNNING.
    */
   run(task?: string | AgentTask, how?: { signal?: AbortSignal }): Promise<RunOutcome>
   /**
@@ -107,18 +107,30 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   }
   const { thread, close } = await openThread(kernel, options)
   let closed: Promise<void> | undefined
+  let running = false
   /** What is asked of an agent that is closed fails like anything else, and touches nothing any more. */
   const whileOpen = async <T>(use: () => Promise<T>): Promise<T> => {
     if (closed) throw closedError(thread.session_id)
     return use()
   }
+  const alone = async <T>(use: () => Promise<T>): Promise<T> => {
+    running = true
+    try {
+      return await use()
+    } finally {
+      running = false
+    }
+  }
   const run: Agent['run'] = async (task, { signal = new AbortController().signal } = {}) => {
     if (closed) return thread.refused(closedError(thread.session_id))
     const input = await messageOfTask(thread, task).catch((error: unknown) => asAgentError(error))
     if (input instanceof AgentError) return thread.refused(input)
-    await thread.start()
-    await thread.run(input, signal)
-    return thread.finish()
+    if (running) return refusedRun(thread, new AgentError('VT_SESSION_RUNNING', `A run of the session ${thread.session_id} is under way.`))
+    return alone(async () => {
+      await thread.start()
+      await thread.run(input, signal)
+      return thread.finish()
+    })
   }
   return {
     session_id: thread.session_id,
@@ -127,12 +139,15 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     stream: (task, how) => readAlong(thread, (signal) => run(task, { signal }), how?.signal),
     compact: (focus, { signal = new AbortController().signal } = {}) =>
       whileOpen(async () => {
-        await thread.start()
-        try {
-          return await thread.context.compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal)
-        } finally {
-          await thread.finish()
-        }
+        if (running) throw new AgentError('VT_SESSION_RUNNING', `A run of the session ${thread.session_id} is under way.`)
+        return alone(async () => {
+          await thread.start()
+          try {
+            return await thread.context.compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal)
+          } finally {
+            await thread.finish()
+          }
+        })
       }),
     followUp: (text, id) => whileOpen(() => thread.queue.add(text, id === undefined ? {} : { id })),
     steer: (text, id) => whileOpen(() => thread.steer(text, id)),
@@ -152,6 +167,14 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     resume: () => thread.requests.resume(),
     close: () => (closed ??= close()),
   }
+}
+
+/** The outcome of a run that did not begin because another one is under way, of which it knows nothing. */
+function refusedRun({ kernel, session_id }: Thread, { code, message, extra }: AgentError): RunOutcome {
+  const { subtype, exit_code } = outcomeTable.failed
+  const { usage, cost: total_cost_usd } = noCost
+  const error = { code, message, hint: extra.hint ?? hintOf(kernel, code) }
+  return { session_id, outcome_code: 'failed', subtype, exit_code, text: '', usage, total_cost_usd, num_turns: 0, num_requests: 0, verified: null, error }
 }
 
 /** What happens in a run, for one reader. */

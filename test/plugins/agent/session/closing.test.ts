@@ -32,6 +32,17 @@ describe('an agent', () => {
     expect(s.booted.kernel.settings.policy.mode).toBeDefined()
   })
 
+  it('does one thing at a time: a second run is refused, and the first one knows nothing of it', async () => {
+    const s = await scene([{ content: 'one' }, { content: 'two' }])
+    const agent = await createAgent(s.booted.kernel, { env: {} })
+    const first = agent.run('go')
+    expect(await agent.run('and this')).toMatchObject({ outcome_code: 'failed', num_requests: 0, error: { code: 'VT_SESSION_RUNNING', hint: expect.stringContaining('followUp') } })
+    await expect(agent.compact()).rejects.toMatchObject({ code: 'VT_SESSION_RUNNING' })
+    expect(await first).toMatchObject({ outcome_code: 'success', text: 'one', num_requests: 1 })
+    expect(await agent.run('more')).toMatchObject({ text: 'two' })
+    await agent.close()
+  })
+
   it('whose session is in memory leaves nothing on disk but what the task changed', async () => {
     for (const files of [{}, { '.vtcode/plans/p.md': 'kept', '.vtcode/spool/.gitignore': '*\n' }]) {
       const s = await scene([{ toolCalls: [write('a.txt'), call('unified_exec', { action: 'run', command: 'seq 1 60000; echo y > c.txt' }), call('unified_search', { action: 'list' })] }, { toolCalls: [call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'x', new_str: 'y' })] }, { content: 'ok' }], {
