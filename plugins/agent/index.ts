@@ -107,30 +107,24 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   }
   const { thread, close } = await openThread(kernel, options)
   let closed: Promise<void> | undefined
-  let running = false
   /** What is asked of an agent that is closed fails like anything else, and touches nothing any more. */
   const whileOpen = async <T>(use: () => Promise<T>): Promise<T> => {
     if (closed) throw closedError(thread.session_id)
     return use()
   }
-  const alone = async <T>(use: () => Promise<T>): Promise<T> => {
-    running = true
-    try {
-      return await use()
-    } finally {
-      running = false
-    }
-  }
+  const alone = oneAtATime(thread.session_id)
   const run: Agent['run'] = async (task, { signal = new AbortController().signal } = {}) => {
     if (closed) return thread.refused(closedError(thread.session_id))
-    const input = await messageOfTask(thread, task).catch((error: unknown) => asAgentError(error))
-    if (input instanceof AgentError) return thread.refused(input)
-    if (running) return refusedRun(thread, new AgentError('VT_SESSION_RUNNING', `A run of the session ${thread.session_id} is under way.`))
-    return alone(async () => {
-      await thread.start()
-      await thread.run(input, signal)
-      return thread.finish()
-    })
+    return alone(
+      async () => {
+        const input = await messageOfTask(thread, task).catch((error: unknown) => asAgentError(error))
+        if (input instanceof AgentError) return thread.refused(input)
+        await thread.start()
+        await thread.run(input, signal)
+        return thread.finish()
+      },
+      (refusal) => refusedRun(thread, refusal),
+    )
   }
   return {
     session_id: thread.session_id,
@@ -138,17 +132,12 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     run,
     stream: (task, how) => readAlong(thread, (signal) => run(task, { signal }), how?.signal),
     compact: (focus, { signal = new AbortController().signal } = {}) =>
-      whileOpen(async () => {
-        if (running) throw new AgentError('VT_SESSION_RUNNING', `A run of the session ${thread.session_id} is under way.`)
-        return alone(async () => {
+      whileOpen(() =>
+        alone(async () => {
           await thread.start()
-          try {
-            return await thread.context.compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal)
-          } finally {
-            await thread.finish()
-          }
-        })
-      }),
+          return thread.context.compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal).finally(() => thread.finish())
+        }),
+      ),
     followUp: (text, id) => whileOpen(() => thread.queue.add(text, id === undefined ? {} : { id })),
     steer: (text, id) => whileOpen(() => thread.steer(text, id)),
     takeBack: () => whileOpen(() => thread.queue.takeBack()),
@@ -166,6 +155,20 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),
     close: () => (closed ??= close()),
+  }
+}
+
+/** Does one thing at a time: while that is under way, another one is refused. */
+function oneAtATime(session_id: string): <T>(use: () => Promise<T>, refused?: (refusal: AgentError) => T) => Promise<T> {
+  let busy = false
+  return async (use, refused = (refusal) => Promise.reject(refusal) as never) => {
+    if (busy) return refused(new AgentError('VT_SESSION_RUNNING', `A run of the session ${session_id} is under way.`))
+    busy = true
+    try {
+      return await use()
+    } finally {
+      busy = false
+    }
   }
 }
 

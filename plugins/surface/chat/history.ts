@@ -1,6 +1,6 @@
-import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject, redactText } from '../../../core/base/index.js'
+import { isObject, makeFolder, redactText, writeStateSync } from '../../../core/base/index.js'
 import { homeOf } from '../../../core/config/index.js'
 import type { Io } from '../../../core/index.js'
 
@@ -25,8 +25,8 @@ export function saidBefore(env: Io['env'], workspace: string): string[] {
 export function keepSaid(env: Io['env'], workspace: string, text: string): void {
   const file = fileOf(env)
   try {
-    mkdirSync(homeOf({ env }), { recursive: true, mode: 0o700 })
-    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > most.bytes) renameSync(file, `${file}.old`)
+    makeFolder(homeOf({ env }), 0o700)
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > most.bytes) writeStateSync(file, linesOf(file).slice(-most.shown).join('\n'), { durable: false })
     appendFileSync(file, `${JSON.stringify({ workspace, text: redactText(text.slice(0, most.text)) })}\n`, { mode: 0o600 })
   } catch {
     // A home that cannot be written keeps nothing.
