@@ -6,7 +6,8 @@ import { brotliCompressSync, constants } from 'node:zlib'
 export const folder = 'plugins/unified_search/outline_tree_sitter'
 const packages = {
   '@vscode/tree-sitter-wasm': { at: 'wasm', languages: ['bash', 'csharp', 'cpp', 'css', 'go', 'java', 'javascript', 'php', 'python', 'ruby', 'rust', 'tsx', 'typescript'] },
-  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['c', 'dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'yaml'] },
+  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['c', 'dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'yaml', 'zig'] },
+  '@repomix/tree-sitter-wasms': { at: 'out', languages: ['solidity', 'vue'] },
   '@tree-sitter-grammars/tree-sitter-toml': { at: '.', languages: ['toml'] },
 }
 

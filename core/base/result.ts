@@ -21,10 +21,13 @@ export function failure(error: unknown): Failure | undefined {
   return error instanceof VtError ? { ok: false, error: error.problem } : undefined
 }
 
+/** How a clause begins that says how things are, not what to do. */
+const isStatement = /^(?:An?|Another|Details|Every\w*|Extended|It|Line|More|No|Nobody|Nothing|Only|Other|Some\w*|The|There|They|This|What|Where|Who\w*|['`"{(])(?![\w])/i
+
 /** The refusal of a change, with the sentence for the model's final answer: nothing was done, and what to do next. */
 export function notApplied(error: Problem): Problem {
   if (error.details?.['not_applied'] !== undefined) return error
-  const [next = ''] = error.hint.split(/\.(?: |$)|; |\n/)
+  const next = (error.hint.split(/\.(?: |$)|; |\n/).find((clause) => clause !== '' && !isStatement.test(clause)) ?? '').replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
   const say = `Not applied. ${inert(error.message).replace(/\.$/, '')}${next && `; next action: ${next}`}.`
   return { ...error, details: { ...error.details, not_applied: true, say } }
 }

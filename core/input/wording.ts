@@ -1,6 +1,8 @@
 import { inertJson, isObject, toText, type Failure, type JsonObject, type Next, type Result } from '../base/index.js'
 import { foldKey, isShown, ownName, reaches, type AliasPart, type Reader, type Registry, type Slot } from '../registry/index.js'
+import type { Workspace } from '../workspace/index.js'
 import { translate } from './alias.js'
+import { confine } from './normalize.js'
 
 /** A slot as somebody calls it: the whole call, or its name alone where there is no input or the name cannot say all of it. */
 interface Spoken {
@@ -165,11 +167,11 @@ export function worded(result: Result, words: Words): Result {
 }
 
 /** An answer whose next call is one that its reader can make, in these words; it has none where there is no such call. Without words it stays as it is. */
-export function nextFor(result: Result, registry: Registry, reader: Reader, words?: Words): Result {
+export function nextFor(result: Result, registry: Registry, workspace: Workspace, reader: Reader, words?: Words): Result {
   const owner: { next?: unknown } = result.ok ? result.output : result.error
   if (!isCall(owner.next)) return result
   const { next: said, ...rest } = owner as { next: Next }
-  const next = reworded(said, registry, reader, words)
+  const next = leadsOut(said, registry, workspace) ? undefined : reworded(said, registry, reader, words)
   const whole = next ? { ...owner, next } : withoutNext(rest)
   return (result.ok ? { ...result, output: whole } : { ...result, error: whole }) as Result
 }
@@ -179,6 +181,17 @@ const withoutNext = (rest: { hint?: unknown }): object =>
   typeof rest.hint === 'string' && rest.hint.includes('`next`') ? { ...rest, hint: closed(clausesOf(rest.hint).filter((clause) => !clause.includes('`next`')), true) } : rest
 
 const isCall = (value: unknown): value is Next => isObject(value) && typeof value['tool'] === 'string' && isObject(value['input'])
+
+/** Whether a call names a place outside of the workspace, or none at all: nobody can make it. */
+function leadsOut({ tool, input }: Next, { slots }: Registry, workspace: Workspace): boolean {
+  const slot = slots.get(`${tool}/${String(input['action'])}`) ?? slots.get(tool)
+  try {
+    if (slot) confine(input, slot.shape, workspace)
+    return false
+  } catch {
+    return true
+  }
+}
 
 function reworded(next: Next, registry: Registry, reader: Reader, words: Words | undefined): Next | undefined {
   const { action, ...input } = next.input

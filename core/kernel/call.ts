@@ -99,7 +99,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   let framed: (Asked & { words: Words }) | undefined
   const inWords = () => (framed ??= { ...asked, words: asked.words ?? wordsFor(registry, target, rights) })
   // The plugin that made a nested call goes on by the names of slots.
-  const tell = (result: Result) => nextFor(withWayOn(worded(result, inWords().words), target), registry, rights, asked.depth === 0 ? inWords().words : undefined)
+  const tell = (result: Result) => nextFor(withWayOn(worded(result, inWords().words), target), registry, calls.workspace, rights, asked.depth === 0 ? inWords().words : undefined)
   generation.life.enter()
   try {
     narrow(rights, registry, asked.options)

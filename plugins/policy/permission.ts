@@ -1,5 +1,5 @@
 import { inert, quotedReason } from '../../core/base/index.js'
-import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
+import type { Call, Context, Effect, Next, Policy, Verdict } from '../../core/index.js'
 import { runsAsUsual } from '../lib/process/index.js'
 import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor, receiver } from './permission/approvals.js'
@@ -21,12 +21,12 @@ const permission: Policy = async (call, context) => {
   const reason = beyond === undefined ? undefined : await beyond
   if (reason !== undefined) return verdict(call, { kind: 'deny', reason, way: widened })
   const denied = await hit(facts, rules.deny)
-  if (denied) return byRule(call, 'deny', denied, context)
+  if (denied) return byRule(facts, 'deny', denied, rules, context)
   const byMode = await worstOf(facts, rules)
   const approvals = byMode?.word === 'ask' ? approvalsFor(facts, context) : undefined
   if (byMode?.word === 'deny') return refuse(facts, context, byMode)
   const asked = await hit(facts, rules.ask)
-  if (asked) return byRule(call, 'ask', asked, context)
+  if (asked) return byRule(facts, 'ask', asked, rules, context)
   if (!byMode || (await approvals?.has())) {
     runsAsUsual.add(call)
     return undefined
@@ -46,12 +46,20 @@ export default permission
 /** Nobody widens the rights of work that is under way. */
 const widened = 'the user begins this work again and leaves it more (--allowed-tools, --disallowed-tools)'
 
-function byRule(call: Call, kind: 'deny' | 'ask', rule: Rule, { explain, host }: Context): Verdict {
+function byRule(facts: CallFacts, kind: 'deny' | 'ask', rule: Rule, rules: RuleSet, { explain, host }: Context): Verdict {
   explain?.({ rule: rule.text, list: kind })
   // A rule that denies or asks is stronger than any that allows.
   const change = `the user changes the rule '${inert(rule.text)}'`
   const way = kind === 'deny' ? change : `the user answers the question, or ${change.replace('the user ', '')}`
-  return verdict(call, { kind, reason: rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`, way, ...(rule.reason !== undefined && { by: authorOf(rule, kind, host) }) })
+  const next = insteadOf(facts, rules)
+  return verdict(facts.call, { kind, ...(next && { next }), reason: rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`, way, ...(rule.reason !== undefined && { by: authorOf(rule, kind, host) }) })
+}
+
+/** What tells the same without a command; nothing where a rule keeps that, too. */
+function insteadOf(facts: CallFacts, { deny, ask }: RuleSet): Next | undefined {
+  const next = facts.hasCommand ? inspection(facts) : undefined
+  const path = next?.input['path']
+  return typeof path === 'string' && [...deny, ...ask].some((rule) => rule.path?.(path)) ? undefined : next
 }
 
 /** Whose words the reason of a rule is. */

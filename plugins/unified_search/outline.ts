@@ -1,3 +1,4 @@
+import { isObject } from '../../core/base/index.js'
 import { VtError, type Context, type Handle, type Handler, type JsonObject, type Notice } from '../../core/index.js'
 import { inPathOrder, notice, slotRefusal, some } from '../lib/base/index.js'
 import { lines } from '../lib/process/index.js'
@@ -113,11 +114,14 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
   const byLanguage = new Map<string, Fresh[]>()
   for (const file of files) byLanguage.set(file.language.id, [...(byLanguage.get(file.language.id) ?? []), file])
   const seconds = context.host.waits.engine / 1000
+  let isNonsense = false
   const answers = await Promise.all(
     [...byLanguage].map(async ([language, group]) => {
+      const sizes = new Map(group.map(({ handle }) => [handle.ref, handle.stat.bytes]))
       const stream = lines((line) => {
-        const said = recordIn(line)
+        const said = recordIn(line, sizes)
         if (said) made.set(said.path, said.items.map(itemOf))
+        else if (line.length > 0) isNonsense = true
       }, 268_435_456)
       const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
       const limited = group.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
@@ -131,19 +135,36 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
     }),
   )
   // A program that ends otherwise, or has no word for any file, outlined nothing: whoever is next in line answers. Of empty files it says nothing.
-  const ended = answers.every((answered) => answered?.exit_code === 0)
+  const ended = !isNonsense && answers.every((answered) => answered?.exit_code === 0)
   return ended && (made.size > 0 || files.every(({ handle }) => handle.stat.bytes === 0) || failed.length > 0) ? made : undefined
 }
 
-/** A line of the program as a record; nothing where it is none. */
-function recordIn(line: Buffer): { path: string; items: NativeItem[] } | undefined {
+/** A line of the program as a record about one of our files, of so many bytes; nothing where it is none. */
+function recordIn(line: Buffer, sizes: ReadonlyMap<string, number>): { path: string; items: NativeItem[] } | undefined {
   try {
     const said = JSON.parse(line.toString()) as { path?: unknown; items?: unknown }
-    return typeof said.path === 'string' && Array.isArray(said.items) ? (said as { path: string; items: NativeItem[] }) : undefined
+    const bytes = typeof said.path === 'string' ? sizes.get(said.path) : undefined
+    return bytes !== undefined && Array.isArray(said.items) && said.items.every((item) => isItem(item, bytes)) ? (said as { path: string; items: NativeItem[] }) : undefined
   } catch {
     return undefined
   }
 }
+
+/** Whether this is an item, or a member of one, in a file of so many bytes. */
+function isItem(value: unknown, bytes: number): boolean {
+  if (!isObject(value) || !['role', 'symbolType', 'name'].every((name) => typeof value[name] === 'string') || !isRange(value['range'], bytes)) return false
+  const { members = [] } = value
+  return Array.isArray(members) && members.every((member) => isItem(member, bytes))
+}
+
+/** Lines and columns count from 0, so that none is above the number of bytes. */
+function isRange(value: unknown, bytes: number): boolean {
+  const { byteOffset, start, end } = (isObject(value) ? value : {}) as Partial<Range>
+  const isOffset = isCount(byteOffset?.start, 0, bytes) && isCount(byteOffset?.end, byteOffset!.start, bytes)
+  return isOffset && isCount(start?.line, 0, bytes) && isCount(end?.line, start!.line, bytes) && isCount(start?.column, 0, bytes) && isCount(end?.column, 0, bytes)
+}
+
+const isCount = (value: unknown, least: number, most: number): boolean => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
 
 interface Elsewhere {
   files: Outlined[]

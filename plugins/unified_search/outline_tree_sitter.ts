@@ -9,7 +9,7 @@ import type { ParsedOutline, OutlineJob } from './outline_tree_sitter/worker.js'
 
 /** Languages that there is a grammar and a query for, both in the folder beside this file. */
 const served = new Set(
-  'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala toml tsx typescript yaml'.split(' '),
+  'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala solidity toml tsx typescript vue yaml zig'.split(' '),
 )
 
 /** The symbols of languages that ast-grep has no rules for, by tree-sitter grammars and queries of our own. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { brotliDecompress } from 'node:zlib'
-import { Language, Parser, Query } from 'web-tree-sitter'
+import { Language, Parser, Query, type Node, type Range } from 'web-tree-sitter'
 import { programFile } from '../../../core/index.js'
 import { doJobs } from '../../lib/base/index.js'
 import type { OutlineItem } from '../../lib/syntax/index.js'
@@ -26,11 +26,22 @@ const loaded = new Map<string, Promise<Grammar>>()
 setFlagsFromString('--liftoff-only')
 await Parser.init()
 doJobs<OutlineJob, ParsedOutline>(async ({ bytes, language }) => {
-  if (!loaded.has(language)) loaded.set(language, load(language))
-  const grammar = await loaded.get(language)!.catch((error: unknown) => String(error))
+  const text = Buffer.from(bytes).toString().replace(/^\uFEFF/, '')
+  const grammar = await grammarOf(language)
   if (typeof grammar === 'string') return { no_grammar: grammar }
-  return { items: parse(Buffer.from(bytes).toString().replace(/^\uFEFF/, ''), grammar) }
+  const { items, embedded } = parse(text, grammar)
+  if (embedded.length === 0) return { items }
+  const inner = await grammarOf('typescript')
+  if (typeof inner === 'string') return { no_grammar: inner }
+  // Who imports a component names nothing of its script: all of it is as public as the rest.
+  const within = parse(text, inner, embedded).items.map((item) => ({ ...item, isExported: !item.isImport }))
+  return { items: [...items, ...within].sort((a, b) => a.range.byteOffset.start - b.range.byteOffset.start) }
 })
+
+function grammarOf(name: string): Promise<Grammar | string> {
+  if (!loaded.has(name)) loaded.set(name, load(name))
+  return loaded.get(name)!.catch((error: unknown) => String(error))
+}
 
 async function load(name: string): Promise<Grammar> {
   const beside = (file: string) => readFile(programFile(`plugins/unified_search/outline_tree_sitter/${file}`))
@@ -39,14 +50,17 @@ async function load(name: string): Promise<Grammar> {
   return { language, query: new Query(language, query.toString()) }
 }
 
-function parse(text: string, { language, query }: Grammar): OutlineItem[] {
+/** The items of a text, or of parts of it, and the parts that are scripts. */
+function parse(text: string, { language, query }: Grammar, parts?: Range[]): { items: OutlineItem[]; embedded: Range[] } {
   const parser = new Parser()
   try {
     parser.setLanguage(language)
-    const tree = parser.parse(text)
-    if (!tree) return []
+    const tree = parser.parse(text, null, parts && { includedRanges: parts })
+    if (!tree) return { items: [], embedded: [] }
     try {
-      return itemsOf(query.matches(tree.rootNode), text, query.captureNames.includes('exported'))
+      const matches = query.matches(tree.rootNode)
+      const embedded = matches.flatMap(({ captures }) => captures.filter(({ name }) => name === 'embedded').map(({ node }) => rangeOf(node)))
+      return { items: itemsOf(matches, text, query.captureNames.includes('exported')), embedded }
     } finally {
       tree.delete()
     }
@@ -55,3 +69,5 @@ function parse(text: string, { language, query }: Grammar): OutlineItem[] {
     parser.delete()
   }
 }
+
+const rangeOf = ({ startIndex, endIndex, startPosition, endPosition }: Node): Range => ({ startIndex, endIndex, startPosition, endPosition })

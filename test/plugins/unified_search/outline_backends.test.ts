@@ -19,6 +19,22 @@ function program(ws: Booted, body: string): void {
   process.env['VTCODE_AST_GREP_BIN'] = file
 }
 
+const at = (line: number, column = 0) => ({ line, column })
+const sane = { role: 'item', symbolType: 'function', name: 'x', astKind: 'function_declaration', isExported: true, range: { byteOffset: { start: 0, end: 4 }, start: at(0), end: at(0, 4) } }
+/** Items that no file of 29 bytes has. */
+const absurd: Record<string, object> = {
+  'no range': { ...sane, range: undefined },
+  'half a range': { ...sane, range: { start: at(0) } },
+  'a range of nothing': { ...sane, range: null },
+  'lines that no file has': { ...sane, range: { ...sane.range, end: at(1e12) } },
+  'lines before the first': { ...sane, range: { ...sane.range, start: at(-1) } },
+  'an end before the start': { ...sane, range: { ...sane.range, byteOffset: { start: 4, end: 0 } } },
+  'bytes behind the end': { ...sane, range: { ...sane.range, byteOffset: { start: 0, end: 1e6 } } },
+  'a number as a name': { ...sane, name: 1 },
+  'members without a range': { ...sane, members: [{ role: 'member', symbolType: 'method', name: 'y' }] },
+  'members that are none': { ...sane, members: 'y' },
+}
+
 describe('an ast-grep', () => {
   it.each([
     ['that knows no outline', 'echo "error: unrecognized subcommand" >&2; exit 2'],
@@ -27,6 +43,7 @@ describe('an ast-grep', () => {
     ['that prints nonsense', 'echo "<html>nothing of the kind</html>"'],
     ['that prints other records', 'echo \'{"path":1,"items":{}}\''],
     ['that says nothing', 'exit 0'],
+    ...Object.entries(absurd).map(([what, item]) => [`whose items have ${what}`, `for one in "$@"; do [ -f "$one" ] && printf '{"path":"%s","items":[%s]}\\n' "$one" '${JSON.stringify(item)}'; done; exit 0`]),
   ])('%s is never "No symbols": tree-sitter answers, and it is said', async (_, body) => {
     await using ws = await bootKernel({ files: { 'src/a.ts': 'export function hello() {}\n' } })
     program(ws, body)

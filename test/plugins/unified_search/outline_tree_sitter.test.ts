@@ -19,7 +19,7 @@ const project: Files = {
   'run.sh': 'X=1\nmain() {\n  echo hi\n}\n',
   'm.lua': 'local M = {}\nfunction M.a(x) end\nlocal function b() end\nreturn M\n',
   'p.json': '{"name":"é","scripts":{"build":"x","test":"y"}}',
-  'notes.sol': 'void main() {}\n',
+  'notes.sql': 'create table t (a int);\n',
   'plain.txt': 'no language\n',
 }
 
@@ -65,13 +65,31 @@ describe('languages without rules in ast-grep', () => {
     expect(await groups(ws, { path: 'a.nix' })).toEqual({ variable: ['v'], key: ['name', 'build', '.inputs'] })
     expect(await groups(ws, { path: 'a.tf' })).toEqual({ object: ['variable "region"', '.default'], key: ['key'] })
   })
+  it('of contracts, components and systems are served too', async () => {
+    await using ws = await bootKernel({
+      files: {
+        'a.sol': 'import "./b.sol";\nlibrary L { function f() internal {} }\nenum E { A }\nuint constant MAX = 1;\ncontract Token is I {\n  uint256 public total;\n  event Sent(address a);\n  constructor() {}\n  function g() external {}\n}\n',
+        'a.zig': 'const std = @import("std");\npub const Point = struct {\n  x: i32,\n  pub fn len(self: Point) i32 { return self.x; }\n};\nconst E = enum { a };\nvar counter: u32 = 0;\nfn hidden() void {}\npub fn main() !void {}\n',
+        'a.vue': '<template>\n  <div id="app">é</div>\n</template>\n<script setup lang="ts">\nimport { ref } from "vue"\nconst a = ref(1)\nfunction go() {}\n</script>\n<script>\nexport const b = 2\n</script>\n<style scoped>.a { color: red }</style>\n',
+      },
+    })
+    expect(await groups(ws, { path: 'a.sol' })).toEqual({ module: ['L', '.f'], enum: ['E', '.A'], constant: ['MAX'], class: ['Token', '.total', '.Sent', '.constructor', '.g'] })
+    expect(await groups(ws, { path: 'a.zig', items: 'structure' })).toEqual({ struct: ['Point', '.x', '.len'], enum: ['E', '.a'], variable: ['counter'], function: ['hidden', 'main'] })
+    expect(await groups(ws, { path: 'a.zig', items: 'exports' })).toEqual({ struct: ['Point', '.x', '.len'], function: ['main'] })
+    const items = (await outline(ws, { path: 'a.vue', view: 'full' })).files[0].items.map(({ name, line_number }: any) => [name, line_number])
+    expect(items).toEqual([['template', 1], ['script', 4], ['a', 6], ['go', 7], ['script', 9], ['b', 10], ['style', 12]])
+  })
   it('that nobody serves are named in a notice', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await outline(ws, { path: 'notes.sol' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
+    expect(await outline(ws, { path: 'notes.sql' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
     expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
   })
   it('that are none are refused with those that are', async () => {
     await using ws = await bootKernel()
+    for (const lang of ['svelte', 'sql', 'graphql', 'protobuf', 'dockerfile', 'ocaml']) {
+      const refused = await ws.call('unified_search', { action: 'outline', lang })
+      expect(refused, lang).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING', message: expect.stringMatching(new RegExp(`'${lang}'.*known: typescript .*solidity.*vue zig`)) } })
+    }
     expect(await ws.call('unified_search', { action: 'outline', lang: 'klingon' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING', message: expect.stringMatching(/klingon.*typescript.*lua/) } })
   })
   it('whose grammar cannot be loaded are named, and the others are drawn', async () => {

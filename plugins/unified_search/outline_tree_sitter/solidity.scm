@@ -1,0 +1,18 @@
+(import_directive source: (_) @name) @import.module
+(source_file (contract_declaration name: (_) @name) @item.class)
+(source_file (interface_declaration name: (_) @name) @item.interface)
+(source_file (library_declaration name: (_) @name) @item.module)
+(source_file (struct_declaration name: (_) @name) @item.struct)
+(source_file (enum_declaration name: (_) @name) @item.enum)
+(source_file (function_definition name: (_) @name) @item.function)
+(source_file (constant_variable_declaration name: (_) @name) @item.constant)
+(contract_body (state_variable_declaration name: (_) @name) @member.field)
+(contract_body (event_definition name: (_) @name) @member.event)
+(contract_body (error_declaration name: (_) @name) @member.object)
+(contract_body (modifier_definition name: (_) @name) @member.function)
+(contract_body (struct_declaration name: (_) @name) @member.struct)
+(contract_body (enum_declaration name: (_) @name) @member.enum)
+(contract_body (constructor_definition "constructor" @name) @member.constructor)
+(contract_body (function_definition name: (_) @name) @member.method)
+(struct_member name: (_) @name) @member.field
+(enum_body (enum_value) @name @member.enumMember)
