@@ -52,7 +52,8 @@ function byRule(facts: CallFacts, kind: 'deny' | 'ask', rule: Rule, rules: RuleS
   const change = `the user changes the rule '${inert(rule.text)}'`
   const way = kind === 'deny' ? change : `the user answers the question, or ${change.replace('the user ', '')}`
   const next = insteadOf(facts, rules)
-  return verdict(facts.call, { kind, ...(next && { next }), reason: rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`, way, ...(rule.reason !== undefined && { by: authorOf(rule, kind, host) }) })
+  const reason = rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`
+  return verdict(facts.call, { kind, reason, way, ...(next && { next }), ...(rule.reason !== undefined && { by: authorOf(rule, kind, host) }) })
 }
 
 /** What tells the same without a command; nothing where a rule keeps that, too. */

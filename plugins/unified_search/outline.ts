@@ -1,4 +1,3 @@
-import { isObject } from '../../core/base/index.js'
 import { VtError, type Context, type Handle, type Handler, type JsonObject, type Notice } from '../../core/index.js'
 import { inPathOrder, notice, slotRefusal, some } from '../lib/base/index.js'
 import { lines } from '../lib/process/index.js'
@@ -163,6 +162,8 @@ function isRange(value: unknown, bytes: number): boolean {
   const isOffset = isCount(byteOffset?.start, 0, bytes) && isCount(byteOffset?.end, byteOffset!.start, bytes)
   return isOffset && isCount(start?.line, 0, bytes) && isCount(end?.line, start!.line, bytes) && isCount(start?.column, 0, bytes) && isCount(end?.column, 0, bytes)
 }
+
+const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null
 
 const isCount = (value: unknown, least: number, most: number): boolean => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
 
