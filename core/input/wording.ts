@@ -184,7 +184,7 @@ const isCall = (value: unknown): value is Next => isObject(value) && typeof valu
 
 /** Whether a call names a place outside of the workspace, or none at all: nobody can make it. */
 function leadsOut({ tool, input }: Next, { slots }: Registry, workspace: Workspace): boolean {
-  const slot = slots.get(`${tool}/${String(input['action'])}`) ?? slots.get(tool)
+  const slot = slots.get(`${tool}/${toText(input['action'])}`) ?? slots.get(tool)
   try {
     if (slot) confine(input, slot.shape, workspace)
     return false
