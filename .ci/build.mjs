@@ -1,8 +1,9 @@
 // Builds build/, every module by tsc, for tests of rooms and for this script, and dist/, the program: bundles, and the data beside them.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundleProgram, bundleSdk } from './bundle.mjs'
@@ -28,7 +29,7 @@ for (const folder of data) {
 
 // A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
 const built = (room) => import(pathToFileURL(join(root, 'build/core', room, 'index.js')).href)
-const { compileContract, readContract } = await built('schema')
+const { buildCheck, builtName, compileContract, readContract } = await built('schema')
 for (const name of ['manifest.1', 'config.1', 'tool-policy.1']) writeFileSync(`build/manifests/schema/_${name}.cjs`, await compileContract(`${name}.json`))
 const [{ compileCatalogue }, { defaultsOf }, { compileSkills }] = await Promise.all(['manifests', 'config', 'skills'].map(built))
 const orEnd = (error) => {
@@ -47,6 +48,7 @@ try {
   orEnd(error)
 }
 writeFileSync('build/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(readContract('config.1.json'))))
+await buildChecks(catalogue)
 
 rmSync('dist', { recursive: true, force: true })
 for (const folder of data) cpSync(join('build', folder), join('dist', folder), { recursive: true })
@@ -61,6 +63,23 @@ await bundleProgram(catalogue)
 await bundleSdk()
 chmodSync('dist/core/bin.js', 0o755)
 writeFileSync('build/.stamp', stamp)
+
+/** The checks of what our actions take, as a kernel that has nothing else binds them, and of what tells an action by its input. */
+async function buildChecks(catalogue) {
+  const { createKernel } = await import(pathToFileURL(join(root, 'build/core/index.js')).href)
+  const nowhere = mkdtempSync(join(tmpdir(), 'vtcode-build-'))
+  const kernel = await createKernel({ workspace: nowhere, home: join(nowhere, 'home') })
+  const told = catalogue.flatMap(({ manifest: { infer = {}, effectless } }) => [infer, ...(infer.former ?? []), ...(infer.presets ?? [])].map(({ when }) => when).concat(infer.otherwise, effectless)).filter((schema) => schema !== undefined)
+  const schemas = [...kernel.list().map(({ input }) => input), ...told]
+  await kernel.close()
+  rmSync(nowhere, { recursive: true, force: true })
+  const folder = 'build/manifests/schema/checks'
+  mkdirSync(folder, { recursive: true })
+  for (const schema of schemas) {
+    const check = await buildCheck(schema)
+    if (check) writeFileSync(join(folder, builtName(schema)), check)
+  }
+}
 
 /** Changes when one of these files, or of the files in these folders, does. */
 function stampOf(folders, files) {

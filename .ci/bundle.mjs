@@ -13,12 +13,14 @@ const require = createRequire(import.meta.url)
 
 /** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
-/** What runs in a thread or process of its own. */
-const aside = ['core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
+/** What runs in a thread or process of its own, or before the rest. */
+const aside = ['plugins/surface/mcp/front.js', 'core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
 const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js']
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
-  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|cli|config\/evaluate|trust\/module_hooks)/ },
+  // What speaks before the kernel is there.
+  { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/compiled|base\/(?:program_files|seal|state_file|hash)|config\/root|documents\/watch)\.ts/ },
+  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|cli|config\/evaluate|trust\/module_hooks)/ },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\/(?!sandbox)/ },
   { name: 'agent', test: /\/plugins\/agent\// },
   { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/(?:rules|git|steering))\// },

@@ -1,7 +1,6 @@
 import { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { errno } from './errno.js'
 
 export interface StateOptions {
   /** The mode of the file, 0600 by default. */
@@ -30,7 +29,7 @@ function madeOne(folder: string, mode?: number): boolean {
   try {
     mkdirSync(folder, { mode })
   } catch (error) {
-    if (errno(error) === 'ENOENT' && dirname(folder) !== folder) return false
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(folder) !== folder) return false
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error
   }
   return true
@@ -66,7 +65,7 @@ export function writeStateSync(file: string, data: string | Uint8Array, { mode =
     try {
       return openSync(path, fresh, mode)
     } catch (error) {
-      if (errno(error) !== 'ENOENT') throw error
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
       makeFolder(dirname(path), 0o700)
       return openSync(path, fresh, mode)
     }
@@ -78,7 +77,7 @@ export async function writeState(file: string, data: string | Uint8Array, { mode
   const draft = draftOf(file, true)
   await rm(draft, { force: true })
   const handle = await open(draft, fresh, mode).catch(async (error: unknown) => {
-    if (errno(error) !== 'ENOENT') throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     makeFolder(dirname(draft), 0o700)
     return open(draft, fresh, mode)
   })

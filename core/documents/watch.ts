@@ -36,7 +36,7 @@ export function watchFiles(paths: () => readonly string[], tell: () => Promise<u
 }
 
 /** A digest that changes with every file below these paths; hidden files and `node_modules` are skipped. */
-function signatureOf(paths: readonly string[]): string {
+export function signatureOf(paths: readonly string[]): string {
   const versions: string[] = []
   const look = (path: string) => {
     const stat = statOf(path)

@@ -61,7 +61,6 @@ export interface GenerationSources {
   resolve: Host['resolve']
 }
 
-
 /** The settings, manifests and locks of a generation, before its contributions are bound. */
 interface Preparation {
   readonly sources: GenerationSources

@@ -62,6 +62,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       return diagnosticsOf(running)
     },
     prove: () => proveAll(current()),
+    watched: () => current().watched,
     onReload: (run) => subscribed(running.listeners, run),
     onChange: (run) => subscribed(running.watchers, run),
     elsewhere: (root, how) => createKernel({ ...options, ...how, workspace: root }),

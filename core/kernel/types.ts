@@ -24,6 +24,8 @@ export interface Io {
    * ended by it: a second press within a second of that ends the program.
    */
   interrupts?: (handler: (() => boolean) | undefined) => void
+  /** What the front of the verb has said before the rest of the program was there. */
+  front?: unknown
   /** Where somebody may be typing: gives a question the terminal for itself. */
   alone?: <T>(ask: (io: Io) => Promise<T>) => Promise<T>
 }
@@ -143,6 +145,8 @@ export interface Kernel {
   probe(plugin?: string): Promise<Diagnostic[]>
   /** What would go wrong in calls because of what manifests of others and their modules say, found by reading them: nothing of them runs. */
   prove(): Promise<Diagnostic[]>
+  /** The files and folders whose change makes another generation. */
+  watched(): readonly string[]
   /** Called after each successful reload; the return value stops it. */
   onReload(run: () => void): () => void
   /** Called with the URI of a resource that a plugin says has changed. */

@@ -1,5 +1,6 @@
-import type { ErrorObject } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import { problem, type Schema } from '../base/index.js'
+import { ajvOptions, builtCheck, isCommand, judgedElsewhere, most_matched } from './built.js'
 import { excessOf, schemaObjection } from './cost.js'
 import { issuesOf, type Issue } from './explain.js'
 
@@ -17,11 +18,10 @@ export async function compile(schema: Schema, id = 'a schema'): Promise<Check> {
   const objection = schemaObjection(schema)
   if (objection !== undefined) throw problem('VT_SCHEMA_INVALID', { id, reason: `it ${objection}` })
   const excess = excessOf(schema)
-  compiler ??= load()
-  const make = await compiler
   let validate: ReturnType<Compile>
   try {
-    validate = make(schema)
+    const built = builtCheck(schema)
+    validate = built ? outcomeOf(built) : (await (compiler ??= load()))(schema)
   } catch (error) {
     throw error instanceof Error && error.name.startsWith('VT_') ? error : problem('VT_SCHEMA_INVALID', { id, reason: String((error as Error).message) })
   }
@@ -41,30 +41,23 @@ async function load(): Promise<Compile> {
       try {
         const regex = RE2JS.compile(pattern)
         // ajv keeps one regex per pattern text.
-        return { test: (text: string) => text.length <= 65_536 && regex.matcher(text).find(), toString: () => pattern }
+        return { test: (text: string) => text.length <= most_matched && regex.matcher(text).find(), toString: () => pattern }
       } catch (error) {
         throw problem('VT_SCHEMA_PATTERN', { pattern, reason: String((error as Error).message) })
       }
     },
     { code: 'new RegExp' },
   )
-  const ajv = new Ajv2020({
-    strict: false,
-    allErrors: true,
-    verbose: true,
-    validateSchema: false,
-    validateFormats: true,
-    logger: false,
-    code: { regExp: linear, optimize: false },
-  })
+  const ajv = new Ajv2020({ ...ajvOptions, code: { regExp: linear, optimize: false } })
   formats.default.default(ajv)
-  for (const ours of ['workspace-path', 'workspace-glob']) ajv.addFormat(ours, true)
-  // No program can be given anything else, and no policy can judge it.
-  ajv.addFormat('command', (text: string) => !/[\0\p{Cs}]/u.test(text))
+  for (const ours of judgedElsewhere) ajv.addFormat(ours, true)
+  ajv.addFormat('command', isCommand)
   return (schema) => {
     const validate = ajv.compile(schema)
     // An ajv instance would keep every schema of every generation.
     ajv.removeSchema(schema)
-    return (value) => validate(value) || (validate.errors ?? [])
+    return outcomeOf(validate)
   }
 }
+
+const outcomeOf = (validate: ValidateFunction): ReturnType<Compile> => (value) => validate(value) || (validate.errors ?? [])

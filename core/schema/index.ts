@@ -1,4 +1,5 @@
 export { outputCheck, type OutputCheck } from './answers.js'
+export { buildCheck, builtName } from './built.js'
 export { compile, type Check } from './compile.js'
 export { referredPart, schemaObjection } from './cost.js'
 export { compileContract, conform, dataKeys, isTaken, keysOf, readContract, waysOf } from './contracts.js'

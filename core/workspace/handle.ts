@@ -1,9 +1,10 @@
 import { closeSync, read, readdirSync, readSync, type BigIntStats } from 'node:fs'
-import { promisify } from 'node:util'
 import { encodeName, problem, systemRefusal, shownPath } from '../base/index.js'
 import { reference, statOf, type Directory } from './directory.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
 import type { Spot } from './walk.js'
+
+const { promisify } = process.getBuiltinModule('node:util')
 
 /** Opens what a walk that follows links arrived at: a regular file or a directory. The spot is used up, also if this throws. */
 export function openSpot(spot: Spot, path: string): Handle {

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { connect, createServer, type Server } from 'node:net'
+import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -66,7 +66,7 @@ async function claim(key: string, path: string, signal: AbortSignal | undefined,
 
 const listen = (path: string): Promise<Server | undefined> =>
   new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy())
+    const server = process.getBuiltinModule('node:net').createServer((socket) => socket.destroy())
     server.once('error', (error) => (errno(error) === 'EADDRINUSE' ? resolve(undefined) : reject(error)))
     server.listen({ path, exclusive: true }, () => resolve(server))
   })
@@ -75,7 +75,7 @@ const listen = (path: string): Promise<Server | undefined> =>
 async function abandoned(path: string): Promise<boolean> {
   if (process.platform === 'linux') return false
   const answer = await new Promise<string | undefined>((resolve) => {
-    const socket = connect(path, () => resolve(undefined)).once('error', (error) => resolve(errno(error)))
+    const socket = process.getBuiltinModule('node:net').connect(path, () => resolve(undefined)).once('error', (error) => resolve(errno(error)))
     socket.once('connect', () => socket.destroy())
   })
   if (answer === 'ECONNREFUSED') rmSync(path, { force: true })

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsync, openSync, readSync, renameSync, unlinkSync, write, type BigIntStats } from 'node:fs'
-import { promisify } from 'node:util'
 import { problem, shownPath } from '../base/index.js'
 import { copyAttributes } from './attributes.js'
 import type { DirectoryEntry } from './directory.js'
@@ -9,6 +8,8 @@ import { syncNames, secondName, take } from './rename.js'
 import { tempIn } from './temp.js'
 import type { EntryStat, Over, Version, Written } from './types.js'
 import type { Spot } from './walk.js'
+
+const { promisify } = process.getBuiltinModule('node:util')
 
 /** The file as it is now, and what of the old one could not be carried over. */
 type Put = Pick<Written, 'stat' | 'lost'>

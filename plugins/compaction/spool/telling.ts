@@ -9,6 +9,8 @@ const around = { before: 1, behind: 2 }
 const compilers = /\berror(?:\[\w+\])?(?: [A-Z]+\d+)?:|\bERROR\b|^E {2,}|\bFAIL(?:ED|URE)?\b|\bpanic(?:ked)?\b/u
 const others = /\bTraceback\b|\b[A-Z]\w*(?:Error|Exception)\b|\bfatal:|\bFATAL\b|\bundefined reference\b|\bSegmentation fault\b|^not ok\b|[✗✘❌]|\*\*\* |\bexit(?:ed)? (?:with )?(?:code|status):? [1-9]/u
 const telling = new RegExp(`${compilers.source}|${others.source}`, 'gmu')
+/** Of these bytes each line that tells holds some: most of what programs write holds none, and is not read as text. */
+const signs = ['rror', 'ERROR', 'E  ', 'FAIL', 'panic', 'Traceback', 'Exception', 'fatal:', 'FATAL', 'undefined reference', 'Segmentation fault', 'not ok', '✗', '✘', '❌', '*** ', 'exit'].map((sign) => Buffer.from(sign))
 /** Counts of nothing. */
 const nothing = /\b(?:0|no) (?:errors?|failures?|failed)\b|\b(?:errors?|failures?|failed): 0\b/i
 
@@ -24,15 +26,19 @@ interface Line {
  */
 export async function tellingLines({ workspace }: Context, path: string, room: number, shown: (line: string) => boolean): Promise<string> {
   const found = new Map<number, Line>()
-  let [number, rest, tells] = [1, Buffer.alloc(0), 0]
+  let rest: Buffer = Buffer.alloc(0)
+  let [number, tells] = [1, 0]
   for (let at = 0; at < most.file && tells < most.lines; at += most.piece) {
     const bytes = await workspace.read(path, { offset: at, length: most.piece })
-    const whole = Buffer.concat([rest, bytes])
+    const whole = rest.length > 0 ? Buffer.concat([rest, bytes]) : bytes
     const end = bytes.length < most.piece ? whole.length : whole.lastIndexOf(10) + 1
-    const text = whole.toString('utf8', 0, end)
-    for (const { index } of text.matchAll(telling)) if (tells < most.lines && note(found, text, index, number, shown)) tells++
+    const lines = whole.subarray(0, end)
+    if (signs.some((sign) => lines.includes(sign))) {
+      const text = lines.toString('utf8')
+      for (const { index } of text.matchAll(telling)) if (tells < most.lines && note(found, text, index, number, shown)) tells++
+    }
     if (bytes.length < most.piece) break
-    number += text.split('\n').length - 1
+    number += lineBreaks(lines, end)
     // A line without an end is not looked at whole.
     rest = end === 0 ? Buffer.alloc(0) : whole.subarray(end)
   }
@@ -63,7 +69,7 @@ function lineAt(text: string, start: number): string {
   return text.slice(start, Math.min(end < 0 ? text.length : end, start + most.line)).replace(/\r$/, '')
 }
 
-function lineBreaks(text: string, end: number): number {
+function lineBreaks(text: string | Buffer, end: number): number {
   let count = 0
   for (let at = text.indexOf('\n'); at >= 0 && at < end; at = text.indexOf('\n', at + 1)) count++
   return count

@@ -1,4 +1,3 @@
-import { Socket } from 'node:net'
 import { PassThrough, pipeline, type Readable } from 'node:stream'
 
 /** Contract: the chunk is overwritten after the return; a promise holds the next one back until it settles. */
@@ -27,7 +26,7 @@ export function drain(pipe: Readable | number, take: Take): Readable {
 
   function under(source: object): Readable {
     const options: object = { ...source, readable: true, writable: false, onread: { buffer: shared, callback } }
-    const socket = new Socket(options)
+    const socket = new (process.getBuiltinModule('node:net').Socket)(options)
     return socket.on('error', () => {}).resume()
 
     function callback(size: number): boolean {

@@ -4,7 +4,6 @@ import { closeSync, openSync, readSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { stripVTControlCharacters } from 'node:util'
 import { environment, problem, signalGroup, start, type Launch } from '../../../core/base/index.js'
 import { watchBurden, type Burden } from './resource_limits.js'
 
@@ -190,6 +189,6 @@ export function tail(limit = 16_384): { take: Consumer; text: () => string } {
       kept = Buffer.concat([kept, chunk])
       if (kept.length > limit) kept = kept.subarray(kept.length - limit)
     },
-    text: () => stripVTControlCharacters(kept.toString()),
+    text: () => process.getBuiltinModule('node:util').stripVTControlCharacters(kept.toString()),
   }
 }

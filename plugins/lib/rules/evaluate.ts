@@ -1,5 +1,6 @@
-import { forEachChild, parse, type SyntaxNode, type Word as Node } from 'unbash'
+import type { SyntaxNode, Word as Node } from 'unbash'
 import { headOf, valueOf, type Variables } from './expand.js'
+import { forEachChild, parse } from './unbash.js'
 import type { Argv } from './words.js'
 
 // Bash evaluates more than what it runs: an arithmetic operand, a subscript, a prompt. A command in one of them need not show in the

@@ -1,4 +1,5 @@
-import { forEachChild, type SyntaxNode, type Word as Node } from 'unbash'
+import type { SyntaxNode, Word as Node } from 'unbash'
+import { forEachChild } from './unbash.js'
 import { literal, type Argv, type WordPiece, type Word } from './words.js'
 
 const quoting = ['SingleQuoted', 'DoubleQuoted', 'AnsiCQuoted', 'LocaleString']

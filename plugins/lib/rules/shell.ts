@@ -1,8 +1,9 @@
-import { forEachChild, parse, type Assignment, type Command, type Redirected, type SyntaxNode } from 'unbash'
+import type { Assignment, Command, Redirected, SyntaxNode } from 'unbash'
 import { commandsInTexts, evaluates, evaluatesName, evaluatesWords, makeCommands, setsVariables, variablesOf } from './evaluate.js'
 import { gap, headOf, isWhole, programName, readingsOf, readWord, Variables } from './expand.js'
 import { programVariable } from './program_variables.js'
 import { mayBeAnything, writtenWords } from './targets.js'
+import { forEachChild, parse } from './unbash.js'
 import { literal, type Around, type Argv, type ParsedLine, type WordPiece, type Word } from './words.js'
 import { baseName, feedsItself, unwrapCommand } from './wrappers.js'
 

@@ -1,7 +1,7 @@
 /** Globs as ripgrep's `-g` reads them, matched in time linear in pattern times text: user input never meets a backtracking regex. */
 
 type Token = { kind: 'char'; char: string } | { kind: 'any' } | { kind: 'star' } | { kind: 'class'; not: boolean; ranges: [string, string][] }
-type Segment = Token[] | '**'
+type Segment = ((name: string) => boolean) | '**'
 
 const mostAlternatives = 1000
 
@@ -20,6 +20,15 @@ export function glob(pattern: string, case_sensitive: boolean): (path: string) =
     return (path) => ends(fold(path.slice(path.lastIndexOf('/') + 1)))
   }
   const alternatives = expand(fold(bare)).map(parse)
+  // The last name alone decides where any folders may stand before it.
+  const lasts = alternatives.map((segments) => (byName && segments.length === 1 ? segments[0]! : segments.length === 2 && segments[0] === '**' ? segments[1]! : '**'))
+  const tests = lasts.filter((last) => last !== '**')
+  if (tests.length === lasts.length) {
+    return (path) => {
+      const name = fold(path.slice(path.lastIndexOf('/') + 1))
+      return tests.some((test) => test(name))
+    }
+  }
   return (path) => {
     const names = fold(path).split('/')
     const subject = byName ? names.slice(-1) : names
@@ -65,7 +74,17 @@ function unescaped(text: string, wanted: string, from: number): number {
 
 /** `**` at the end means what is inside, not the folder itself. */
 const parse = (pattern: string): Segment[] =>
-  pattern.replace(/\/\*\*$/, '/**/*').split('/').map((part) => (part === '**' ? part : tokens(part)))
+  pattern.replace(/\/\*\*$/, '/**/*').split('/').map((part) => (part === '**' ? part : testOf(tokens(part))))
+
+/** A test of one name. Of most there is one star at most, with text around it. */
+function testOf(part: Token[]): (name: string) => boolean {
+  const star = part.findIndex(({ kind }) => kind === 'star')
+  const text = (some: Token[]) => some.map((token) => (token.kind === 'char' ? token.char : '')).join('')
+  if (!part.every(({ kind }, at) => kind === 'char' || at === star)) return (name) => matchName(part, name)
+  const [begin, end] = star < 0 ? [text(part), ''] : [text(part.slice(0, star)), text(part.slice(star + 1))]
+  if (star < 0) return (name) => name === begin
+  return (name) => name.length >= begin.length + end.length && name.startsWith(begin) && name.endsWith(end)
+}
 
 function tokens(part: string): Token[] {
   const found: Token[] = []
@@ -98,7 +117,7 @@ function classOf(chars: string[]): Token {
 }
 
 const matchPath = (segments: Segment[], names: string[]): boolean =>
-  wildcard(segments, names, (segment) => segment === '**', (segment, name) => segment !== '**' && matchName(segment, name))
+  wildcard(segments, names, (segment) => segment === '**', (segment, name) => segment !== '**' && segment(name))
 
 const matchName = (part: Token[], name: string): boolean =>
   wildcard(part, Array.from(name), (token) => token.kind === 'star', matchChar)

@@ -55,7 +55,9 @@ export class SpoolCleaner {
       // The rest lies there without the secret that it seemed to be, which may have become a longer one.
       if (clean !== text || this.rest !== '') await this.file.replace(from, Buffer.from(clean, 'latin1'))
       this.at += bytes.length
-      this.rest = text.slice(settledWithin(text))
+      // Where nothing was a secret, only what the text ends with can become one.
+      const end = clean === text ? text.slice(-2 * longestSecret) : text
+      this.rest = end.slice(settledWithin(end))
     }
   }
 

@@ -1,5 +1,9 @@
+import { inside } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 import { say } from '../../lib/terminal/index.js'
+import { BeginningWatch } from './beginning.js'
+import type { Front } from './front.js'
+import { forgetBeginning, keepBeginning, placeOf, type Beginning } from './prepared.js'
 import { loadSdk } from './sdk.js'
 import { createServer, type Showing } from './server.js'
 import { Wire } from './wire.js'
@@ -28,7 +32,7 @@ client's user, or is refused when the client cannot ask.
 export default async function mcp(kernel: Kernel, words: string[], io: Io): Promise<number> {
   const showing: Showing = { lean: words.includes('--lean'), structured: words.includes('--structured') }
   const argv = words.filter((word) => word !== '--lean' && word !== '--structured')
-  if (argv.length === 0) return overStdio(kernel, showing, io)
+  if (argv.length === 0) return overStdio(kernel, showing, io, words)
   if (argv.includes('--help')) {
     io.stdout.write(usage)
     return 0
@@ -43,9 +47,9 @@ export default async function mcp(kernel: Kernel, words: string[], io: Io): Prom
   return overHttp(kernel, flags, showing, io)
 }
 
-async function overStdio(kernel: Kernel, showing: Showing, io: Io): Promise<number> {
+async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string[]): Promise<number> {
   const sdk = loadSdk('stdio')
-  const wire = new Wire(io)
+  const wire = new Wire(io, watchBeginning(kernel, io.front as Front | undefined, words))
   const over = new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
   const session = `mcp-${process.pid}-${Date.now().toString(36)}`
   const handle = sdk.serveStdio(() => createServer(kernel, sdk, { ...showing, session }), {
@@ -56,4 +60,16 @@ async function overStdio(kernel: Kernel, showing: Showing, io: Io): Promise<numb
   await Promise.race([over, wire.closed])
   await handle.close()
   return 0
+}
+
+/** Keeps how the conversation begins for the next start, where it depends on nothing but what is watched. */
+function watchBeginning(kernel: Kernel, front: Front | undefined, words: string[]): BeginningWatch {
+  const place = front?.place ?? (process.argv[2] === 'mcp' && process.argv.length === words.length + 3 ? placeOf(words) : undefined)
+  const keep = (beginning: Beginning) => {
+    const watched = kernel.watched()
+    const strangers = kernel.contributions().some(({ layer }) => layer !== 'builtin')
+    const foreign = kernel.skills().catalogue.some(({ layer }) => layer !== 'builtin')
+    if (place && !strangers && !foreign && place.root === kernel.workspace && !inside(kernel.workspace, kernel.home)) keepBeginning(place, watched, beginning)
+  }
+  return new BeginningWatch(front, keep, () => place && forgetBeginning(place))
 }

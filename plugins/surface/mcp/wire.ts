@@ -1,6 +1,8 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import type { Io } from '../../../core/index.js'
+import type { BeginningWatch } from './beginning.js'
 import { readFrames } from './frames.js'
+import type { Front } from './front.js'
 
 /** How long requests in flight may still be answered after the client closed its end. */
 const GRACE = 1_000
@@ -19,10 +21,15 @@ export class Wire implements Transport {
   readonly #due = new Set<unknown>()
   readonly #write: (line: string) => void
   readonly #stdin: Io['stdin']
+  readonly #front: Front | undefined
   #ended = false
   #closed = false
 
-  constructor(io: Io) {
+  constructor(
+    io: Io,
+    readonly beginning: BeginningWatch,
+  ) {
+    this.#front = io.front as Front | undefined
     this.closed = new Promise((resolve) => (this.#resolveClosed = resolve))
     this.#stdin = io.stdin
     // Whatever a plugin prints would garble the protocol: from here on stdout belongs to the wire, and all else goes to stderr.
@@ -35,13 +42,21 @@ export class Wire implements Transport {
       message: (message) => this.#deliver(message),
       refuse: (id, code, text) => this.#line({ jsonrpc: '2.0', id, error: { code, message: text } }),
     })
+    // Who starts a transport may listen only when it has started.
+    if (this.#front) await new Promise(setImmediate)
+    for (const chunk of this.#front?.chunks ?? []) take(chunk)
+    // What ended before says so no more.
+    if (this.#front && (this.#stdin as { readableEnded?: boolean }).readableEnded) this.#end()
     this.#stdin.on('data', take)
     for (const end of ['end', 'close', 'error']) this.#stdin.on(end, () => this.#end())
+    this.#stdin.resume()
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) return
-    this.#line(message)
+    const shown = this.beginning.shown(message)
+    if (shown) this.#line(shown)
+    this.beginning.sent()
     if ('id' in message && !('method' in message)) this.#due.delete(message.id)
     if (this.#ended && this.#due.size === 0) await this.close()
   }
@@ -58,6 +73,7 @@ export class Wire implements Transport {
     if ('method' in message && 'id' in message) this.#due.add(message.id)
     // A cancelled request is not answered.
     if ('method' in message && message.method === 'notifications/cancelled') this.#due.delete(message.params?.['requestId'])
+    this.beginning.asked(message)
     this.onmessage?.(message)
   }
 

@@ -1,0 +1,71 @@
+import { placeOf, readBeginning, type Exchange, type BeginningPlace } from './prepared.js'
+
+/** What was said to a client before the server was there. All that it sent is given to the server, whose answers to `answered` the client has. */
+export interface Front {
+  place: BeginningPlace
+  chunks: Buffer[]
+  /** By the id of a request, the result that it was answered with. */
+  answered: Map<unknown, FrontAnswer>
+}
+export interface FrontAnswer {
+  method: string
+  result: string
+}
+
+/** How long the server is not started while a client takes its time, in milliseconds. */
+const PATIENCE = 1_000
+/** More than this is no beginning of a conversation. */
+const LONGEST = 65_536
+
+/**
+ * Answers the first two requests of a client as they were answered before, while nothing that they depend on has changed: the kernel
+ * and the SDK, which take longer to load than Node, are loaded when the client has its tools. What they would have said is compared then.
+ */
+export default function front(): Promise<Front | undefined> {
+  const place = placeOf(process.argv.slice(3))
+  const kept = place && readBeginning(place)
+  if (!place || !kept) return Promise.resolve(undefined)
+  const { stdin, stdout } = process
+  const said: Front = { place, chunks: [], answered: new Map() }
+  return new Promise((resolve) => {
+    const due: [method: string, exchange: Exchange][] = [['initialize', kept.initialize], ['tools/list', kept.list]]
+    let rest = ''
+    const over = () => {
+      clearTimeout(patience)
+      stdin.off('data', take).off('end', over).off('error', over).pause()
+      resolve(said)
+    }
+    const answer = (line: string): boolean => {
+      const message = requestIn(line)
+      if (message?.method === 'notifications/initialized' && due.length === 1) return true
+      const [method, exchange] = due[0]!
+      if (!message || message.method !== method || !isId(message.id) || paramsOf(message) !== exchange.params) return false
+      due.shift()
+      said.answered.set(message.id, { method, result: exchange.result })
+      stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${exchange.result}}\n`)
+      return due.length > 0
+    }
+    const take = (chunk: Buffer) => {
+      said.chunks.push(chunk)
+      patience.refresh()
+      const lines = (rest + chunk.toString('utf8')).split('\n')
+      rest = lines.pop()!
+      if (rest.length > LONGEST || !lines.every(answer)) over()
+    }
+    const patience = setTimeout(over, PATIENCE)
+    stdin.on('data', take).on('end', over).on('error', over)
+  })
+}
+
+export const paramsOf = ({ params = {} }: { params?: unknown }): string => JSON.stringify(params)
+
+const isId = (id: unknown): boolean => typeof id === 'string' || typeof id === 'number'
+
+function requestIn(line: string): { id?: unknown; method?: unknown; params?: unknown } | undefined {
+  try {
+    const value = JSON.parse(line) as unknown
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

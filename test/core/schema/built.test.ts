@@ -1,0 +1,24 @@
+import { readdirSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { builtName, compile } from '../../../build/core/schema/index.js'
+import { programFile } from '../../../build/core/base/index.js'
+import { createKernel } from '../../../build/core/index.js'
+
+const values: unknown[] = [null, 1, 'text', '', [], ['a', 1], { a: 1 }, true, -1, 1e9, 'x'.repeat(70_000), 'deadbeefdeadbeef', '1-20', 'nul\0', [{ old_str: '' }]]
+
+it('the checks of our own actions that the build compiled say what the compiler says', async () => {
+  await using made = await tempWorkspace({})
+  const kernel = await createKernel({ workspace: made.root, home: made.home })
+  const built = new Set(readdirSync(programFile('manifests/schema/checks')))
+  const schemas = kernel.list().map(({ input }) => input)
+  expect(schemas.filter((schema) => !built.has(builtName(schema)))).toEqual([])
+  for (const schema of schemas) {
+    // A word more makes it a schema that the build did not know.
+    const [ours, compiled] = [await compile(schema), await compile({ ...schema, $comment: 'anew' })]
+    const properties = Object.keys((schema['properties'] ?? {}) as object)
+    for (const value of [...values, {}, ...properties.flatMap((name) => values.map((one) => ({ [name]: one })))]) expect(ours(value)).toEqual(compiled(value))
+    for (const value of values) expect(ours(Object.fromEntries(properties.map((name) => [name, value])))).toEqual(compiled(Object.fromEntries(properties.map((name) => [name, value]))))
+  }
+  await kernel.close()
+})

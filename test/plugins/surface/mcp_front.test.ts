@@ -1,0 +1,85 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { sealOf } from '../../../build/core/base/index.js'
+import { vtcode } from '../../support/program.js'
+
+type Line = { id?: number; method?: string; result?: { tools?: { name: string; description: string }[]; content?: { text: string }[] } }
+const client = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'front', version: '1' } }
+const begin = [{ id: 1, method: 'initialize', params: client }, { method: 'notifications/initialized' }, { id: 2, method: 'tools/list', params: {} }]
+const read = { id: 3, method: 'tools/call', params: { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } } }
+
+/** What a client of a server that is started anew gets, until it has closed its end. */
+async function talk(made: TempWorkspace, messages: object[] = begin, flags: string[] = []): Promise<Line[]> {
+  const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('')
+  const { stdout, code } = await vtcode(made, ['mcp', ...flags], { stdin })
+  expect(code).toBe(0)
+  return stdout.trim().split('\n').map((line) => JSON.parse(line) as Line)
+}
+const folder = (made: TempWorkspace) => join(made.home, '.vtcode/cache/beginnings')
+const kept = (made: TempWorkspace): string[] => (existsSync(folder(made)) ? readdirSync(folder(made)).map((name) => join(folder(made), name)) : [])
+const toolsOf = (lines: Line[], id = 2) => lines.find((line) => line.id === id)!.result!.tools!
+/** Changes what is kept; with the seal of the user, or as anybody could who writes a file. */
+function plant(made: TempWorkspace, file: string, { sealed }: { sealed: boolean }): void {
+  const text = readFileSync(file, 'utf8')
+  const changed = text.replaceAll('unified_file', 'planted_tool')
+  const { seal, ...value } = JSON.parse(changed) as { seal: string }
+  writeFileSync(file, sealed ? sealOf(join(made.home, '.vtcode'), made.root).write('mcp beginning', file, value) : changed)
+}
+
+describe('the beginning of an MCP conversation', () => {
+  it('is the same in a second start, whose list is there before the kernel, and what follows is served as ever', async () => {
+    await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
+    const first = await talk(made)
+    expect(kept(made)).toHaveLength(1)
+    const second = await talk(made, [...begin, read])
+    expect(second.filter(({ id }) => id === 1 || id === 2)).toEqual(first)
+    expect(second.find(({ id }) => id === 3)!.result!.content![0]!.text).toBe('hello\n')
+    expect(second.some(({ method }) => method === 'notifications/tools/list_changed')).toBe(false)
+    // Asked differently, it is the server who answers.
+    const other = await talk(made, [begin[0]!, begin[1]!, { id: 2, method: 'tools/list', params: { cursor: 'no such' } }])
+    expect(other.find(({ id }) => id === 2)).toMatchObject({ error: { code: -32602 } })
+  })
+
+  it('is corrected by a changed list where the kernel says something else, and forgotten', async () => {
+    await using made = await tempWorkspace({})
+    const true_list = toolsOf(await talk(made))
+    plant(made, kept(made)[0]!, { sealed: true })
+    const lines = await talk(made)
+    expect(toolsOf(lines).map(({ name }) => name)).toContain('planted_tool')
+    expect(lines.some(({ method }) => method === 'notifications/tools/list_changed')).toBe(true)
+    expect(kept(made)).toEqual([])
+    expect(toolsOf(await talk(made))).toEqual(true_list)
+  })
+
+  it('is not what somebody else has written', async () => {
+    await using made = await tempWorkspace({})
+    const first = await talk(made)
+    plant(made, kept(made)[0]!, { sealed: false })
+    expect(await talk(made)).toEqual(first)
+  })
+
+  it('follows settings, policies, skills, plugins and flags: each that comes makes the list anew', async () => {
+    await using made = await tempWorkspace({})
+    const names = async (flags: string[] = []) => toolsOf(await talk(made, begin, flags)).map(({ name }) => name)
+    const all = await names()
+    expect(await names(['--lean'])).not.toEqual(all)
+    await made.write('vtcode.config.json', JSON.stringify({ plugins: { disable: ['builtin:web_search'] } }))
+    const fewer = await names()
+    expect(fewer).not.toEqual(all)
+    await made.write('vtcode.config.json', '{}')
+    expect(await names()).toEqual(all)
+    await made.write('.vtcode/skills/mine/SKILL.md', '---\nname: mine\ndescription: Does what only this skill does.\n---\nText.\n')
+    expect(JSON.stringify(toolsOf(await talk(made)))).toContain('only this skill')
+    await made.write('../home/.vtcode/plugins/one/vtcode.yaml', 'name: one_more\ndescription: One more tool.\neffects: [read]\ninput: { properties: {} }\nrun: ["true"]\n')
+    expect(await names()).toContain('one_more')
+  })
+
+  it('is not kept where the home lies in the workspace, which others may have written', async () => {
+    await using made = await tempWorkspace({})
+    const stdin = begin.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('')
+    await vtcode(made, ['mcp'], { stdin, env: { VTCODE_HOME: join(made.root, 'home') } })
+    expect(existsSync(join(made.root, 'home/cache/beginnings'))).toBe(false)
+  })
+})
