@@ -175,5 +175,7 @@ function confineGlob(glob: string, name: string, workspace: Workspace): string {
   let choices = 1
   for (const group of body.match(/\{[^{}]*\}/g) ?? []) choices *= group.split(',').length
   if (choices > 1000) throw refuse('expands to more than 1,000 alternatives')
+  // Braces in each other make a pattern that no engine takes.
+  if (/(?:\{[^{}]*){64}/.test(body)) throw refuse('has braces 64 levels deep or more in each other')
   return glob
 }

@@ -1,12 +1,11 @@
 import { rm, writeFile } from 'node:fs/promises'
-import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { problem, VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { slotRefusal, tempFolder } from '../base/index.js'
 import { lines, runProgram, type Consumer, type Ended, type ProcessLimits, type Program } from '../process/index.js'
 import { gone } from './entries.js'
-import { watchRules } from './special_rules.js'
+import { heavyRules, watchRules } from './special_rules.js'
 
 /** Which entries of a directory count; the same for every search action. */
 export interface WalkOptions {
@@ -56,7 +55,7 @@ export async function ripgrepPath(): Promise<string | undefined> {
 }
 
 /** Bytes that a walk may take: files are read in pieces or up to a size, several at a time. */
-const mostOfWalk = Math.min(2 * 1024 ** 3, totalmem() / 4)
+const mostOfWalk = 256 * 1024 ** 2
 
 /**
  * Asks ripgrep in a directory, or about files that are named, and hands its output to the consumer. `undefined` when it cannot be started,
@@ -95,12 +94,17 @@ export async function ripgrep(
 
 async function runWatched(directory: Handle, program: Program, limits: ProcessLimits, onStdout: Consumer, onStderr: Consumer): Promise<Ended | undefined> {
   using watch = watchRules(directory, limits.signal)
+  let silent = true
   const heard: Consumer = (chunk) => {
+    silent = false
     watch.heard()
     return onStdout(chunk)
   }
   try {
-    return await runProgram(program, { ...limits, signal: watch.signal }, heard, onStderr)
+    const ended = await runProgram(program, { ...limits, signal: watch.signal }, heard, onStderr)
+    const heavy = ended?.overburdened && silent ? await heavyRules(directory, watch.signal) : undefined
+    if (heavy) throw heavy
+    return ended
   } catch (error) {
     throw watch.found ?? error
   }

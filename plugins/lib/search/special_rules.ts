@@ -7,6 +7,8 @@ import { ruleFiles } from './ignore_rules.js'
 /** Nothing was heard of an engine for so long: it may hang on a file of rules. */
 const quiet_ms = 2000
 const mostEntries = 200_000
+/** An engine that makes patterns of more rules than this takes seconds for it, and memory by the gigabyte. */
+const mostBytes = 262_144
 
 /** What ends an engine that hangs on a pipe or a device in the place of a file of rules. */
 export interface RulesWatch extends Disposable {
@@ -29,7 +31,7 @@ export function watchRules(directory: Handle, outer: AbortSignal): RulesWatch {
   outer.addEventListener('abort', follow, { once: true })
   let found: VtError | undefined
   const look = async (): Promise<void> => {
-    found = await specialRules(directory, stop.signal).catch(() => undefined)
+    found = await specialRules(directory, stop.signal, Infinity).catch(() => undefined)
     if (found) stop.abort(found)
   }
   let timer: NodeJS.Timeout | undefined = setTimeout(() => {
@@ -50,15 +52,18 @@ export function watchRules(directory: Handle, outer: AbortSignal): RulesWatch {
   }
 }
 
-/** The first file of rules, below a directory or above it, that is a pipe or a device, be it through a link. */
-async function specialRules(directory: Handle, signal: AbortSignal): Promise<VtError | undefined> {
+/** Why an engine has taken too much memory before it said anything, where rules are the cause. */
+export const heavyRules = (directory: Handle, signal: AbortSignal): Promise<VtError | undefined> => specialRules(directory, signal, mostBytes).catch(() => undefined)
+
+/** The first file of rules, below a directory or above it, that is a pipe or a device, be it through a link, or has more bytes than `most`. */
+async function specialRules(directory: Handle, signal: AbortSignal, most: number): Promise<VtError | undefined> {
   const start = await realpath(directory.ref)
   const above: string[] = []
   for (let at = start; dirname(at) !== at; ) above.push((at = dirname(at)))
   const queue = [start]
   let left = mostEntries
   for (const folder of above) {
-    const special = await specialIn(folder)
+    const special = await specialIn(folder, most)
     if (special !== undefined) return refusal(special)
   }
   for (let next = 0; next < queue.length && left > 0 && !signal.aborted; next += 1) {
@@ -67,7 +72,7 @@ async function specialRules(directory: Handle, signal: AbortSignal): Promise<VtE
     left -= entries.length
     for (const entry of entries) if (entry.isDirectory() && entry.name !== '.git') queue.push(join(folder, entry.name))
     // Only a name that begins with a dot is one of a file of rules.
-    const special = entries.some(({ name }) => name.startsWith('.')) ? await specialIn(folder) : undefined
+    const special = entries.some(({ name }) => name.startsWith('.')) ? await specialIn(folder, most) : undefined
     if (special !== undefined) return refusal({ ...special, path: join(directory.path, relative(start, special.path)) })
   }
   return undefined
@@ -78,11 +83,12 @@ interface Special {
   kind: string
 }
 
-async function specialIn(folder: string): Promise<Special | undefined> {
+async function specialIn(folder: string, most: number): Promise<Special | undefined> {
   for (const name of ruleFiles) {
     const path = join(folder, name)
     const stats = await stat(path).catch(() => undefined)
     if (stats && !stats.isFile() && !stats.isDirectory()) return { path, kind: stats.isFIFO() ? 'pipe' : 'device' }
+    if (stats?.isFile() && stats.size > most) return { path, kind: `file of ${stats.size} bytes` }
   }
   return undefined
 }

@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKernel, type Kernel } from 'vtcode'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+
+/** Twenty thousand, and with VTCODE_SOAK as many as the largest folder that anybody has. */
+const many = process.env['VTCODE_SOAK'] ? 1_000_000 : 20_000
+const searches = [
+  { action: 'list' },
+  { action: 'list', mode: 'recursive' },
+  { action: 'list', mode: 'recursive', entry_type: 'file' },
+  { action: 'list', mode: 'tree' },
+  { action: 'grep', pattern: 'hello' },
+  { action: 'outline', path: '.' },
+]
+
+let made: TempWorkspace
+let kernel: Kernel
+beforeAll(async () => {
+  made = await tempWorkspace({})
+  kernel = await createKernel({ workspace: made.root, home: made.home })
+})
+afterAll(async () => {
+  await kernel.close()
+  // Names that are longer than a path may be: Node's own removal cannot reach them.
+  execFileSync('rm', ['-rf', made.root])
+  await made[Symbol.asyncDispose]()
+})
+
+describe('a search of what is large beyond reason is answered, or refused with a code:', () => {
+  it('a folder of very many files', async () => {
+    mkdirSync(join(made.root, 'wide'))
+    for (let i = 0; i < many; i++) writeFileSync(join(made.root, 'wide', `f${i}.txt`), '')
+    writeFileSync(join(made.root, 'wide/f7.txt'), 'hello\n')
+    for (const search of searches) {
+      const result = await kernel.call('unified_search', { ...search, path: 'wide' })
+      expect(result).toMatchObject(result.ok ? { ok: true } : { error: { code: expect.stringMatching(/^VT_SEARCH_/) } })
+    }
+    expect(await kernel.call('unified_search', { action: 'grep', pattern: 'hello', path: 'wide' })).toMatchObject({ output: { total_matches: 1 } })
+  }, 600_000)
+
+  it('a tree that is 3,000 folders deep', async () => {
+    const program = `process.chdir(process.argv[1]); require('fs').mkdirSync('deep'); process.chdir('deep')
+for (let i = 0; i < 3000; i++) { require('fs').mkdirSync('d'); process.chdir('d'); if (i % 1000 === 10) require('fs').writeFileSync('f.txt', 'hello\\n') }`
+    execFileSync(process.execPath, ['-e', program, made.root])
+    for (const search of searches) {
+      const result = await kernel.call('unified_search', { ...search, path: 'deep' })
+      expect(result).toMatchObject(result.ok ? { ok: true } : { error: { code: expect.stringMatching(/^VT_SEARCH_/) } })
+    }
+  }, 600_000)
+
+  it.each([
+    ['10,000 pairs of braces in a row', '{a,b}'.repeat(10_000)],
+    ['10,000 braces in each other', '{'.repeat(10_000) + 'a' + '}'.repeat(10_000)],
+    ['1,000 braces in each other', '{'.repeat(1000) + 'a' + '}'.repeat(1000)],
+    ['10,000 braces that nobody closes', '{'.repeat(10_000)],
+    ['10,000 words in one pair of braces', `{${'a,'.repeat(10_000)}b}`],
+    ['20 pairs of braces in a row', '{a,b}'.repeat(20)],
+  ])('a glob with %s', async (_, glob) => {
+    for (const input of [{ action: 'list', mode: 'recursive' }, { action: 'grep', pattern: 'hello' }, { action: 'structural', pattern: 'a', lang: 'js' }]) {
+      const result = await kernel.call('unified_search', { ...input, globs: [glob] })
+      expect(result).toMatchObject({ error: { code: 'VT_INPUT_INVALID', message: expect.stringContaining('globs') } })
+    }
+  })
+
+  it('a folder with 100,000 ignore rules, which hold where they are not too many bytes to be read', async () => {
+    mkdirSync(join(made.root, 'rules'))
+    for (const name of ['kept.txt', 'name3x.log', 'other.txt']) writeFileSync(join(made.root, 'rules', name), 'hello\n')
+    for (const rule of [(i: number) => `name${i}*.log`, ...(process.env['VTCODE_SOAK'] ? [(i: number) => `*${i % 10}*${i}`] : [])]) {
+      writeFileSync(join(made.root, 'rules/.gitignore'), Array.from({ length: 100_000 }, (_, i) => rule(i)).join('\n'))
+      for (const search of searches.slice(process.env['VTCODE_SOAK'] ? 0 : 2, -2)) {
+        const result = await kernel.call('unified_search', { ...search, path: 'rules' })
+        expect(result).toMatchObject(result.ok ? { ok: true } : { error: { code: expect.stringMatching(/^VT_SEARCH_/) } })
+      }
+    }
+    const found = await kernel.call('unified_search', { action: 'grep', pattern: 'hello', path: 'rules' })
+    expect(found).toMatchObject({ output: { total_matches: 3 } })
+  }, 600_000)
+})
