@@ -1,7 +1,7 @@
-import { lstatSync, mkdirSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
-import { homeOf } from '../base/index.js'
+import { homeOf, makeFolder } from '../base/index.js'
 
 /**
  * Keeps what V8 compiles of the program for its next start, where this Node can. It lies in the user's home: what is read from it runs. Where
@@ -12,7 +12,7 @@ export function keepCompiled(): void {
   if (!enableCompileCache || process.argv.some((word) => /^--home(?:=|$)/.test(word))) return
   const folder = join(homeOf({}), 'cache', 'compiled')
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     const { uid, mode } = lstatSync(folder)
     if (process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0)) enableCompileCache(folder)
   } catch {
