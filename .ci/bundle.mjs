@@ -14,7 +14,10 @@ const require = createRequire(import.meta.url)
 /** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs in a thread or process of its own, or before the rest. */
-const aside = ['plugins/surface/mcp/front.js', 'core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
+const aside = [
+  ...['plugins/surface/mcp/front.js', 'core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js'],
+  ...['plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js'],
+]
 const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js']
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [

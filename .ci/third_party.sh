@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The plugin of somebody else, who has nothing of ours but the packed program: built, tested, packed, installed and called. Arguments: the tarball, an empty folder.
 set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
 tarball=$1
 work=$2
 cp -R "$(dirname "$0")/../test/fixtures/third_party" "$work/plugin"
@@ -16,3 +17,6 @@ vtcode=$work/plugin/node_modules/.bin/vtcode
 "$vtcode" plugins add "$work"/acme-text-tools-*.tgz --yes
 "$vtcode" call word_frequency --path a.txt --limit 1 | grep -F '"count":2'
 "$vtcode" plugins remove acme-text-tools
+# The way of an author, from the same package alone.
+mkdir "$work/author"
+node "$here/author.mjs" "$vtcode" "$work/author"

@@ -4,6 +4,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
+import { comment, noteOf, pascal, typeOf } from '../build/plugins/surface/plugins/type_text.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const manifests = join(root, 'manifests')
@@ -16,7 +17,6 @@ const generated = new Map([
 ])
 
 const head = (source) => `// Generated from ${source} by \`npm run docs\`. Change that, not this.\n`
-const pascal = (name) => name.replace(/(?:^|[_-])([a-z])/g, (_, letter) => letter.toUpperCase())
 
 /** The type `Config` with a type of its own for each definition that the schema names. */
 function configTypes(schema) {
@@ -58,77 +58,6 @@ const actionsOf = (all) =>
     .map((manifest) => ({ slot: slotOf(manifest), manifest }))
 /** What policies and compactors that concern every slot add to its input. */
 const addedOf = (all) => Object.assign({}, ...all.filter(({ kind, slots, input }) => /^(?:policy|compactor)$/.test(kind) && !slots && input).map(({ input }) => input.properties))
-
-/** Keywords that narrow a value without changing its type, and those that say nothing of values. */
-const silent = /^(?:x-.*|\$schema|\$id|\$defs|title|description|default|deprecated|examples|format|pattern|(?:min|max)(?:imum|Length|Items|Properties)|exclusive(?:Minimum|Maximum)|multipleOf|uniqueItems|if|then|else|not|allOf|dependentRequired|dependentSchemas|propertyNames|contains)$/
-const spoken = /^(?:\$ref|const|enum|type|properties|required|additionalProperties|items|prefixItems|anyOf|oneOf)$/
-
-/** The TypeScript of a schema. `open`: an object whose schema does not close it may have more keys. */
-function typeOf(schema, context, indent) {
-  if (schema === true) return 'unknown'
-  for (const key of Object.keys(schema)) if (!silent.test(key) && !spoken.test(key)) throw new Error(`The keyword '${key}' has no type yet.`)
-  if (schema.$ref !== undefined) return context.refer(schema.$ref.replace('#/$defs/', ''))
-  if ('const' in schema) return literal(schema.const)
-  if (schema.enum) return schema.enum.map(literal).join(' | ')
-  const branches = (schema.anyOf ?? schema.oneOf ?? []).filter(isShape)
-  const types = [schema.type ?? (schema.properties ? 'object' : [])].flat()
-  const own = types.map((type) => ofType(type, schema, context, indent))
-  if (branches.length === 0) return own.length > 0 ? [...new Set(own)].join(' | ') : 'unknown'
-  const union = [...new Set(branches.map((branch) => typeOf(branch, context, indent)))]
-  if (own.length === 0) return union.join(' | ')
-  return schema.properties ? `${own[0]} & ${grouped(union)}` : union.join(' | ')
-}
-
-/** Does a branch say what a value is, and not only which keys must be there or how large it is? */
-const isShape = (branch) => ['$ref', 'const', 'enum', 'type', 'properties', 'items'].some((key) => key in branch) && !(Object.keys(branch).join() === 'const' && typeof branch.const === 'number')
-
-function ofType(type, schema, context, indent) {
-  switch (type) {
-    case 'integer':
-    case 'number':
-      return 'number'
-    case 'string':
-    case 'boolean':
-    case 'null':
-      return type
-    case 'array':
-      return schema.prefixItems ? `[${schema.prefixItems.map((item) => typeOf(item, context, indent)).join(', ')}]` : `${grouped([typeOf(schema.items ?? true, context, indent)])}[]`
-    case 'object':
-      return objectType(schema, context, indent)
-    default:
-      throw new Error(`There is no type for '${type}'.`)
-  }
-}
-
-const grouped = (types) => (types.length > 1 || /[|&](?![^{]*\})/.test(types[0].replace(/\{[\s\S]*\}/g, '{}')) ? `(${types.join(' | ')})` : types[0])
-
-function objectType({ properties = {}, required = [], additionalProperties, 'x-fired': known = [] }, context, indent) {
-  const inner = `${indent}  `
-  const rest = additionalProperties ?? (context.open || Object.keys(properties).length === 0)
-  const map = rest === false ? undefined : `{ [name: string]: ${typeOf(rest, context, indent)} }`
-  // Names that mean something in an open map are completed all the same.
-  if (known.length > 0) return `Open<${known.map((name) => `\n${inner}| ${literal(name)}`).join('')},\n${inner}${typeOf(rest, context, inner)}\n${indent}>`
-  const lines = Object.entries(properties).map(([key, part]) => {
-    const name = /^[A-Za-z_$][\w$]*$/.test(key) ? key : `'${key}'`
-    return `${comment(noteOf(part), inner)}${inner}${name}${required.includes(key) ? '' : '?'}: ${typeOf(part, context, inner)}\n`
-  })
-  if (lines.length === 0) return map ?? '{ [name: string]: never }'
-  const closed = `{\n${lines.join('')}${indent}}`
-  return map === undefined ? closed : rest === true ? `{\n${lines.join('')}${inner}[name: string]: unknown\n${indent}}` : `${map} & ${closed}`
-}
-
-function literal(value) {
-  return typeof value === 'string' ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'` : JSON.stringify(value)
-}
-
-/** What an editor shows of a key. */
-function noteOf({ description = '', default: value, deprecated }) {
-  const isEmpty = value === undefined || (typeof value === 'object' && Object.keys(value).length === 0)
-  const shown = isEmpty || description.startsWith('Default:') ? '' : `Default: \`${typeof value === 'string' ? value : JSON.stringify(value)}\`.`
-  return [deprecated ? '@deprecated' : '', description && (/[.!?]$/.test(description) ? description : `${description}.`), shown].filter(Boolean).join(' ')
-}
-
-const comment = (text, indent) => (text ? `${indent}/** ${text.replaceAll('*/', '*\\/').replace(/\s+/g, ' ').trim()} */\n` : '')
 
 const stale = [...generated].filter(([file, make]) => {
   const text = make()

@@ -10,7 +10,7 @@ import { manPage } from './docs/man.js'
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, the codes in docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, and the man page.', io)
+  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, the codes in docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, the skill plugin-author, and the man page.', io)
     .option('--check', 'only say whether they are fresh')
     .action(async ({ check = false }: { check?: boolean }) => void (code = await write(kernel, check, io)))
   return runCommand(command, argv, () => code)
@@ -30,6 +30,7 @@ async function write(kernel: Kernel, check: boolean, io: Io): Promise<number> {
     ['docs/errors.md', () => errorPage(builtin)],
     ['docs/agent-loop.md', loopPage],
     ['docs/settings.md', settingsPage],
+    ['skills/plugin-author/SKILL.md', (before: string) => authorSkill(before, read(join(root, 'docs/plugins.md')))],
     ['man/vtcode.1', () => manPage(kernel, slots, io)],
   ] as const
   for (const [name, make] of pages) {
@@ -125,6 +126,17 @@ const loopPage = (page: string): string =>
 
 const settingsPage = (page: string): string =>
   withTables(page, { settings: () => table(['key', 'default', 'in a repository', 'value'], settingRows(readContract('config.1.json') as SettingNode, [], 'free')) })
+
+/** The skill of authors is the page that people read, below its own front matter. Its commands are run where the page is; links lead to what the skill has. */
+function authorSkill(before: string, page: string): string {
+  const [front = ''] = /^---\n[\s\S]*?\n---\n/.exec(before) ?? []
+  const body = page
+    .replace(/^<!-- [\s\S]*?-->\n/gm, '')
+    .replace(/^```console.*$/gm, '```console not-executed')
+    .replaceAll('](../skills/plugin-author/', '](')
+    .replace(/\[([^\]]+)\]\((?!references\/|#|https?:)[^)]+\)/g, '$1')
+  return `${front}<!-- Made from docs/plugins.md by \`npm run docs\`. Change that, not this. -->\n\n${body}`
+}
 
 interface SettingNode {
   type?: string

@@ -1,3 +1,4 @@
+import { Option } from 'commander'
 import { isAbsolute, relative } from 'node:path'
 import type { ContributionInfo, Io, Kernel, PluginFolder } from '../../core/index.js'
 import { inspect } from '../../core/manifests/index.js'
@@ -6,7 +7,9 @@ import { columns, oneLine, paint, runCommand, say, verb } from '../lib/terminal/
 import { addPlugin, pluginsFolder, remove, surroundings, update, type AddOptions } from './plugins/install.js'
 import { UserError } from './plugins/user_error.js'
 import { infoDocument, infoText } from './plugins/show.js'
-import { createPlugin, kinds } from './plugins/starter.js'
+import { createPlugin, runners, templates, type Beginning } from './plugins/starter.js'
+import { testPlugin } from './plugins/tests.js'
+import { writeTypes } from './plugins/types.js'
 import { validatePlugin } from './plugins/validate.js'
 
 /** `vtcode plugins`: what was found and what became of it, and everything about writing and installing plugins. */
@@ -32,15 +35,32 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--strict', 'what would only be reported is an error')
     .option('--json', 'as one JSON document')
     .action(async (path: string, how: { run?: true; strict?: true; json?: true }) => void (code = await validatePlugin(kernel, path, how, io)))
-  command
-    .command('new')
-    .description(`Writes a plugin that works and passes its own tests. Kinds: ${kinds.join(', ')}.`)
-    .argument('<name>')
-    .option('--kind <kind>', 'what it begins with', 'action')
-    .option('--dir <folder>', 'where its folder is made', '.')
-    .action(async (name: string, how: { kind: string; dir: string }) => void (code = await createPlugin(name, how, io)))
+  addWriting(command, kernel, io, (ended) => (code = ended))
   addInstalling(command, kernel, io, (ended) => (code = ended))
   return runCommand(command, argv, () => code)
+}
+
+/** The commands of somebody who writes a plugin. */
+function addWriting(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
+  command
+    .command('new')
+    .description('Writes a plugin that works and passes its own tests.')
+    .argument('<name>')
+    .addOption(new Option('--template <template>', 'what it begins with').choices(templates).default('js'))
+    .addOption(new Option('--tests <runner>', 'what runs its tests').choices(runners).default('node'))
+    .option('--dir <folder>', 'where its folder is made', '.')
+    .action(async (name: string, how: Beginning) => end(await createPlugin(kernel, name, how, io)))
+  command
+    .command('test')
+    .description('Runs the tests of a plugin, files called *.test.js or *.test.ts, by node:test. Nothing has to be installed or built for them.')
+    .argument('[path]', 'of the plugin or of one test', '.')
+    .action(async (path: string) => end(await testPlugin(path, io)))
+  command
+    .command('types')
+    .description('Writes types.d.ts: the types of what the actions of a plugin take and answer, from their schemas.')
+    .argument('[path]', 'of the plugin', '.')
+    .option('--check', 'only say whether it is fresh')
+    .action(async (path: string, how: { check?: boolean }) => end(await writeTypes(kernel, path, io, how)))
 }
 
 /** The commands that change what is installed; `end` is told the exit code of what goes wrong. */

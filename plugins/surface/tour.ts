@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { createKernel, version, type Io, type JsonObject, type Kernel, type Result } from '../../core/index.js'
 import { oneLine, paint, printable, runCommand, verb, type Paint } from '../lib/terminal/index.js'
@@ -22,12 +22,48 @@ const module = `export default async ({ input }) => ({
 export default async function tour(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = verb('tour', 'Shows the program at work in this folder, by real calls; nothing of it is changed.', io).action(async () => {
-    code = await guided(kernel, io)
+    const file = await choose(kernel)
+    code = file === undefined ? await onSample(kernel, io) : await guided(kernel, file, io)
   })
   return runCommand(command, argv, () => code)
 }
 
-async function guided(kernel: Kernel, io: Io): Promise<number> {
+const greeter = `/** Greets people by their names. */
+export class Greeter {
+  constructor(greeting = 'Hello') {
+    this.greeting = greeting
+  }
+  greet(name) {
+    return \`\${this.greeting}, \${name}!\`
+  }
+}
+`
+const main = `import { Greeter } from './greeter.js'
+
+console.log(new Greeter().greet(process.argv[2] ?? 'world'))
+`
+
+/** The tour over a small project of its own, where the folder holds no code that could be shown. */
+async function onSample({ workspace }: Kernel, io: Io): Promise<number> {
+  const folder = realpathSync(tempFolder('tour'))
+  try {
+    mkdirSync(join(folder, 'src'))
+    writeFileSync(join(folder, 'README.md'), '# Greeter\n\nGreets people.\n')
+    writeFileSync(join(folder, 'src/greeter.js'), greeter)
+    writeFileSync(join(folder, 'src/hello.js'), main)
+    io.stdout.write(`${oneLine(workspace)} holds no code to show, so this is a small project of the tour.\n\n`)
+    const kernel = await createKernel({ workspace: folder, surface: 'tour' })
+    try {
+      return await guided(kernel, 'src/greeter.js', io)
+    } finally {
+      await kernel.close()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function guided(kernel: Kernel, file: string, io: Io): Promise<number> {
   const look = paint(io.stdout, io.env)
   const guide = new Guide(kernel, io, look)
   const way = look.cyan('resolve → check → pre-policy → execute → post-compaction → result')
@@ -39,7 +75,6 @@ async function guided(kernel: Kernel, io: Io): Promise<number> {
 
   guide.title('What is here?')
   await guide.call('unified_search', { action: 'list', mode: 'tree', depth: 1 })
-  const file = await choose(kernel)
 
   guide.title(`What is in ${file}? An outline, so that nobody has to read it all.`)
   const outline = await guide.call('unified_search', { action: 'outline', path: file })
@@ -116,14 +151,14 @@ class Guide {
 const textOf = (result: Result): string =>
   result.ok ? result.text ?? JSON.stringify(result.output, null, 2) : `${result.error.code}: ${result.error.message}\n${result.error.hint}`
 
-/** A source file worth looking at: one with the name of a main part, else the first in the folder. */
-async function choose(kernel: Kernel): Promise<string> {
+/** A source file worth looking at: one with the name of a main part, else the first in the folder; nothing where there is no code. */
+async function choose(kernel: Kernel): Promise<string | undefined> {
   const result = await kernel.call('unified_search', { action: 'list', mode: 'recursive', per_page: 500 }, { surface: 'tour' })
   const items = result.ok ? (result.output['items'] as { path: string; type: string }[]) : []
   const files = items.filter(({ type }) => type === 'file').map(({ path }) => path)
   const sources = files.filter((path) => code.includes(extname(path)))
   const main = ['kernel', 'main', 'app', 'server', 'lib', 'index'].flatMap((name) => sources.find((path) => basename(path, extname(path)) === name) ?? [])
-  return main[0] ?? sources[0] ?? files[0] ?? 'README.md'
+  return main[0] ?? sources[0]
 }
 
 /** A second kernel over the same folder, with a plugin in a temporary one. */

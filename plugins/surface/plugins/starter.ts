@@ -1,19 +1,27 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { makeFolder } from '../../../core/base/index.js'
-import { programFile, version, type Io } from '../../../core/index.js'
+import { programFile, version, type Io, type Kernel } from '../../../core/index.js'
 import { oneLine, say } from '../../lib/terminal/index.js'
+import { writeTypes } from './types.js'
 
-const templates = programFile('skills/plugin-author/assets')
-export const kinds = ['action', 'command', 'policy', 'compactor']
+const folderOfTemplates = programFile('skills/plugin-author/assets')
+export const templates = ['js', 'ts', 'command', 'http', 'mcp', 'provider', 'policy', 'compactor', 'skill', 'hooks', 'package']
+export const runners = ['node', 'vitest']
+
+interface Written {
+  file: string
+  text: string
+}
+export interface Beginning {
+  template: string
+  tests: string
+  dir: string
+}
 
 /** `vtcode plugins new`: a plugin that works, with examples and a test that pass. What exists is never touched. */
-export async function createPlugin(name: string, { kind, dir }: { kind: string; dir: string }, io: Io): Promise<number> {
-  const wrong = !kinds.includes(kind)
-    ? `Unknown kind '${oneLine(kind)}'; known: ${kinds.join(', ')}.`
-    : /^(?=.{1,60}$)[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/.test(name)
-      ? undefined
-      : `'${oneLine(name)}' is no name for a plugin: lower-case letters, digits, and between them single hyphens or underscores.`
+export async function createPlugin(kernel: Kernel, name: string, { template, tests, dir }: Beginning, io: Io): Promise<number> {
+  const wrong = objection(name, template, tests)
   if (wrong !== undefined) {
     say(io, 'error', wrong)
     return 2
@@ -23,23 +31,48 @@ export async function createPlugin(name: string, { kind, dir }: { kind: string; 
     say(io, 'error', `${folder} exists already.`)
     return 1
   }
-  const id = name.replaceAll('-', '_')
-  const words: Record<string, string> = { name, id, camel: id.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()), version }
-  const filled = (text: string) => text.replace(/\{\{(name|id|camel|version)\}\}/g, (_, word: string) => words[word]!)
-  // `<kind>.<file>`, and `common.<file>` for every kind.
-  const chosen = readdirSync(templates).filter((file) => file.startsWith(`${kind}.`) || file.startsWith('common.'))
-  const files = chosen.map((file) => ({ file: filled(file.slice(file.indexOf('.') + 1)), text: filled(readFileSync(join(templates, file), 'utf8')) }))
+  const files = filesOf(name, template).map((one) => (tests === 'vitest' ? forVitest(one) : one))
   try {
-    makeFolder(folder)
-    for (const { file, text } of files) writeFileSync(join(folder, file), text, { flag: 'wx' })
+    for (const { file, text } of files) {
+      makeFolder(dirname(join(folder, file)))
+      writeFileSync(join(folder, file), text, { flag: 'wx' })
+    }
   } catch (error) {
     say(io, 'error', `${folder} cannot be written: ${(error as Error).message}.`)
     return 1
   }
-  io.stdout.write(`Written: ${folder} (${files.map(({ file }) => file).join(', ')})
-Try it:   vtcode plugins validate ${folder} --run
+  const typed = template === 'ts' && (await writeTypes(kernel, folder, io, { quiet: true })) === 0
+  const names = [...files.map(({ file }) => file), ...(typed ? ['types.d.ts'] : [])]
+  io.stdout.write(`Written: ${folder} (${names.join(', ')})
+Check it: vtcode plugins validate ${folder} --run
+Test it:  ${tests === 'vitest' ? 'npm install && npm test, in its folder' : `vtcode plugins test ${folder}`}
 Use it:   vtcode plugins add --link ${folder}
-Test it:  npm install && npm test, in its folder
 `)
   return 0
+}
+
+function objection(name: string, template: string, tests: string): string | undefined {
+  if (!templates.includes(template)) return `Unknown template '${oneLine(template)}'; known: ${templates.join(', ')}.`
+  if (!runners.includes(tests)) return `Unknown runner of tests '${oneLine(tests)}'; known: ${runners.join(', ')}.`
+  if (/^(?=.{1,60}$)[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/.test(name)) return undefined
+  return `'${oneLine(name)}' is no name for a plugin: lower-case letters, digits, and between them single hyphens or underscores.`
+}
+
+/** The files of a template, `<template>.<path>` with `+` for `/`, and those of every template, `common.<path>`, where it has none of its own. */
+function filesOf(name: string, template: string): Written[] {
+  const id = name.replaceAll('-', '_')
+  const camel = id.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+  const words: Record<string, string> = { name, id, camel, pascal: camel[0]!.toUpperCase() + camel.slice(1), skill: name.replaceAll('_', '-'), version }
+  const filled = (text: string) => text.replace(/\{\{(name|id|camel|pascal|skill|version)\}\}/g, (_, word: string) => words[word]!)
+  const all = readdirSync(folderOfTemplates).sort()
+  const own = all.filter((file) => file.startsWith(`${template}.`))
+  const common = all.filter((file) => file.startsWith('common.') && !own.includes(file.replace('common.', `${template}.`)))
+  return [...own, ...common].map((file) => ({ file: filled(file.slice(file.indexOf('.') + 1)).replaceAll('+', '/'), text: filled(readFileSync(join(folderOfTemplates, file), 'utf8')) }))
+}
+
+/** The same test for vitest, which compiles `await using` in TypeScript. */
+function forVitest({ file, text }: Written): Written {
+  if (/\.test\.[jt]s$/.test(file)) return { file: file.replace(/js$/, 'ts'), text: text.replace("from 'node:test'", "from 'vitest'") }
+  if (file !== 'package.json') return { file, text }
+  return { file, text: text.replace('vtcode plugins test .', 'vitest run').replace('"vtcode": "^', '"vitest": "^4",\n    "vtcode": "^') }
 }

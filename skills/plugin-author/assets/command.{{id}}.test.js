@@ -6,11 +6,7 @@ import { bootKernel } from 'vtcode/test'
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 test('it starts git with the number of commits', async () => {
-  const booted = await bootKernel({ manifests: [here] })
-  try {
-    const { would } = await booted.kernel.explain('{{id}}', { count: 3 })
-    assert.deepEqual(would.argv, ['git', 'log', '--oneline', '--max-count=3'])
-  } finally {
-    await booted[Symbol.asyncDispose]()
-  }
+  await using booted = await bootKernel({ manifests: [here] })
+  const { would } = await booted.kernel.explain('{{id}}', { count: 3 })
+  assert.deepEqual(would?.argv, ['git', 'log', '--oneline', '--max-count=3'])
 })

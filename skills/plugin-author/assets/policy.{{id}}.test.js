@@ -6,12 +6,8 @@ import { bootKernel } from 'vtcode/test'
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 test('it asks before a release is changed', async () => {
-  const booted = await bootKernel({ manifests: [here] })
-  try {
-    const result = await booted.call('unified_file', { action: 'write', path: 'release/a.txt', content: 'x' })
-    assert.equal(result.ok, false)
-    assert.equal(result.error.code, 'VT_POLICY_NEEDS_APPROVAL')
-  } finally {
-    await booted[Symbol.asyncDispose]()
-  }
+  await using booted = await bootKernel({ manifests: [here] })
+  const result = await booted.call('unified_file', { action: 'write', path: 'release/a.txt', content: 'x' })
+  assert.equal(result.ok, false)
+  assert.equal(result.error.code, 'VT_POLICY_NEEDS_APPROVAL')
 })

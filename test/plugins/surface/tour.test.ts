@@ -16,3 +16,15 @@ it('vtcode tour makes real calls over the folder, swaps one action, is refused o
   expect(ran.stdout.match(/└ (?:done|refused) {2}[\d.]+ ms/g)!.length).toBeGreaterThanOrEqual(6)
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-tour-'))).toEqual(before)
 })
+
+it('vtcode tour shows a project of its own where the folder is empty or holds no code', async () => {
+  for (const files of [{}, { 'notes.txt': 'x\n' }]) {
+    await using made = await tempWorkspace(files)
+    const { code, stdout } = await vtcode(made, ['tour'])
+    expect(code).toBe(0)
+    expect(stdout).toContain(`${made.root} holds no code to show`)
+    expect(stdout.match(/└ refused/g)).toHaveLength(1)
+    expect(stdout).toMatch(/class: Greeter/)
+    expect(stdout).toMatch(/HERE I WOULD LOOK FOR GREETER!/)
+  }
+})

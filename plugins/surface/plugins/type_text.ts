@@ -1,0 +1,89 @@
+import type { Schema } from '../../../core/index.js'
+
+// The TypeScript that schemas stand for: of the settings and slots of this program, made by its build, and of the manifests of plugins.
+
+export const pascal = (name: string): string => name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** Keywords that narrow a value without changing its type, and those that say nothing of values. */
+const silent = /^(?:x-.*|\$schema|\$id|\$defs|title|description|default|deprecated|examples|format|pattern|(?:min|max)(?:imum|Length|Items|Properties)|exclusive(?:Minimum|Maximum)|multipleOf|uniqueItems|if|then|else|not|allOf|dependentRequired|dependentSchemas|propertyNames|contains)$/
+const spoken = /^(?:\$ref|const|enum|type|properties|required|additionalProperties|items|prefixItems|anyOf|oneOf)$/
+
+/** How a schema becomes a type: what `$ref`s are called, and whether an object that its schema does not close may have more keys. */
+export interface TypeContext {
+  refer(name: string): string
+  open: boolean
+  /** What has no type yet is unknown, rather than an error. */
+  lenient?: boolean
+}
+
+/** The TypeScript of a schema. */
+export function typeOf(schema: Schema | boolean, context: TypeContext, indent: string): string {
+  if (typeof schema === 'boolean') return schema ? 'unknown' : 'never'
+  for (const key of Object.keys(schema)) if (!context.lenient && !silent.test(key) && !spoken.test(key)) throw new Error(`The keyword '${key}' has no type yet.`)
+  if (schema['$ref'] !== undefined) return context.refer(String(schema['$ref']).replace('#/$defs/', ''))
+  if ('const' in schema) return literal(schema['const'])
+  if (schema['enum']) return (schema['enum'] as unknown[]).map(literal).join(' | ')
+  const branches = ((schema['anyOf'] ?? schema['oneOf'] ?? []) as Schema[]).filter(isShape)
+  const types = [schema['type'] ?? (schema['properties'] ? 'object' : [])].flat() as string[]
+  const own = types.map((type) => ofType(type, schema, context, indent))
+  if (branches.length === 0) return own.length > 0 ? [...new Set(own)].join(' | ') : 'unknown'
+  const union = [...new Set(branches.map((branch) => typeOf(branch, context, indent)))]
+  if (own.length === 0) return union.join(' | ')
+  return schema['properties'] ? `${own[0]} & ${grouped(union)}` : union.join(' | ')
+}
+
+/** Does a branch say what a value is, and not only which keys must be there or how large it is? */
+const isShape = (branch: Schema): boolean => ['$ref', 'const', 'enum', 'type', 'properties', 'items'].some((key) => key in branch) && !(Object.keys(branch).join() === 'const' && typeof branch['const'] === 'number')
+
+function ofType(type: string, schema: Schema, context: TypeContext, indent: string): string {
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return type
+    case 'array': {
+      const first = schema['prefixItems'] as Schema[] | undefined
+      return first ? `[${first.map((item) => typeOf(item, context, indent)).join(', ')}]` : `${grouped([typeOf((schema['items'] ?? true) as Schema, context, indent)])}[]`
+    }
+    case 'object':
+      return objectType(schema, context, indent)
+    default:
+      if (context.lenient) return 'unknown'
+      throw new Error(`There is no type for '${type}'.`)
+  }
+}
+
+const grouped = (types: string[]): string => (types.length > 1 || /[|&](?![^{]*\})/.test(types[0]!.replace(/\{[\s\S]*\}/g, '{}')) ? `(${types.join(' | ')})` : types[0]!)
+
+function objectType(schema: Schema, context: TypeContext, indent: string): string {
+  const { properties = {}, required = [], additionalProperties, 'x-fired': known = [] } = schema as { properties?: Record<string, Schema>; required?: string[]; additionalProperties?: Schema | boolean; 'x-fired'?: string[] }
+  const inner = `${indent}  `
+  const rest = additionalProperties ?? (context.open || Object.keys(properties).length === 0)
+  const map = rest === false ? undefined : `{ [name: string]: ${typeOf(rest, context, indent)} }`
+  // Names that mean something in an open map are completed all the same.
+  if (known.length > 0) return `Open<${known.map((name) => `\n${inner}| ${literal(name)}`).join('')},\n${inner}${typeOf(rest, context, inner)}\n${indent}>`
+  const lines = Object.entries(properties).map(([key, part]) => {
+    const name = /^[A-Za-z_$][\w$]*$/.test(key) ? key : literal(key)
+    return `${comment(noteOf(part), inner)}${inner}${name}${required.includes(key) ? '' : '?'}: ${typeOf(part, context, inner)}\n`
+  })
+  if (lines.length === 0) return map ?? '{ [name: string]: never }'
+  const closed = `{\n${lines.join('')}${indent}}`
+  return map === undefined ? closed : rest === true ? `{\n${lines.join('')}${inner}[name: string]: unknown\n${indent}}` : `${map} & ${closed}`
+}
+
+function literal(value: unknown): string {
+  return typeof value === 'string' ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'` : JSON.stringify(value)
+}
+
+/** What an editor shows of a key. */
+export function noteOf(schema: Schema): string {
+  const { description = '', default: value, deprecated } = schema as { description?: string; default?: unknown; deprecated?: boolean }
+  const isEmpty = value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+  const shown = isEmpty || description.startsWith('Default:') ? '' : `Default: \`${typeof value === 'string' ? value : JSON.stringify(value)}\`.`
+  return [deprecated ? '@deprecated' : '', description && (/[.!?]$/.test(description) ? description : `${description}.`), shown].filter(Boolean).join(' ')
+}
+
+export const comment = (text: string | undefined, indent: string): string => (text ? `${indent}/** ${text.replaceAll('*/', '*\\/').replace(/\s+/g, ' ').trim()} */\n` : '')

@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { bin, vtcode } from '../../support/program.js'
+
+const project = dirname(dirname(dirname(bin)))
+const require = createRequire(import.meta.url)
+
+describe('the way of an author', () => {
+  it('leads in an empty folder from new over validate, test and add to a call, for each template', async () => {
+    await using made = await tempWorkspace()
+    const printed = execFileSync(process.execPath, [join(project, '.ci/author.mjs'), bin, made.root], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+    expect(printed.match(/^holds {2}/gm)).toHaveLength(11)
+  }, 240_000)
+  it('has types that the compiler holds a handler to, and that follow the manifest', async () => {
+    await using made = await tempWorkspace()
+    expect((await vtcode(made, ['plugins', 'new', 'my-ts', '--template', 'ts'])).code).toBe(0)
+    const folder = join(made.root, 'my-ts')
+    mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
+    symlinkSync(project, join(folder, 'node_modules/vtcode'))
+    symlinkSync(join(project, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'))
+    const compile = (): string => {
+      try {
+        return execFileSync(process.execPath, [require.resolve('typescript/bin/tsc'), '-p', folder], { encoding: 'utf8' })
+      } catch (error) {
+        return (error as { stdout: string }).stdout
+      }
+    }
+    expect(compile()).toBe('')
+    const manifest = join(folder, 'vtcode.yaml')
+    writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('words: { type: integer }', 'words: { type: string }'))
+    expect(await vtcode(made, ['plugins', 'types', 'my-ts', '--check'])).toMatchObject({ code: 1, stderr: expect.stringContaining('is not fresh') })
+    expect((await vtcode(made, ['plugins', 'types', 'my-ts'])).code).toBe(0)
+    expect(compile()).toMatch(/my_ts\.ts.*not assignable/)
+    expect((await vtcode(made, ['plugins', 'types', 'my-ts', '--check'])).code).toBe(0)
+  }, 120_000)
+  it('writes types of every form of schema, and over no file of somebody else', async () => {
+    await using made = await tempWorkspace({
+      'p/vtcode.yaml': "name: all_forms\ndescription: x\neffects: [read]\nmodule: ./a.js\ninput:\n  required: [a]\n  properties:\n    a: { enum: [one, \"it's\"], description: 'Ends a comment: */ export const x = 1' }\n    b: { type: array, items: { type: [string, 'null'] } }\n    \"c'd\": { type: integer, default: 3 }\n    e: { $ref: '#/$defs/point' }\n    f: { contentEncoding: base64 }\n  $defs: { point: { type: object, required: [x], properties: { x: { type: number } } } }\n",
+      'p/a.js': 'export default () => ({ ok: true, output: {} })\n',
+      'q/vtcode.yaml': 'name: q\ndescription: x\neffects: [read]\nmodule: ./a.js\n',
+      'q/a.js': 'export default () => ({ ok: true, output: {} })\n',
+      'q/types.d.ts': 'export type Mine = 1\n',
+    })
+    expect((await vtcode(made, ['plugins', 'types', 'p'])).code).toBe(0)
+    const text = (await made.read('p/types.d.ts'))!
+    expect(text).toContain("a: 'one' | 'it\\'s'")
+    expect(text).toContain('b?: (string | null)[]')
+    expect(text).toContain("'c\\'d': number")
+    expect(text).toContain('e?: AllFormsPoint')
+    expect(text).not.toMatch(/^export const/m)
+    expect(await vtcode(made, ['plugins', 'types', 'q'])).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was written') })
+    expect(await made.read('q/types.d.ts')).toBe('export type Mine = 1\n')
+  })
+  it('says of tests whether they fail, and that there are none', async () => {
+    await using made = await tempWorkspace({ 'p/vtcode.yaml': 'name: p\ndescription: x\nrun: [echo]\n', 'p/a.test.js': "import { test } from 'node:test'\ntest('fails', () => { throw new Error('on purpose') })\n", 'q/vtcode.yaml': 'name: q\ndescription: x\nrun: [echo]\n' })
+    expect(await vtcode(made, ['plugins', 'test', 'p'], { env: { API_KEY: 'secret' } })).toMatchObject({ code: 1, stdout: expect.stringMatching(/on purpose[\s\S]*fail 1/) })
+    expect(await vtcode(made, ['plugins', 'test', 'q'])).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no test') })
+    expect((await vtcode(made, ['plugins', 'test', 'none'])).stderr).toContain('does not exist')
+  })
+  it('may write its tests for vitest', async () => {
+    await using made = await tempWorkspace()
+    expect((await vtcode(made, ['plugins', 'new', 'v', '--tests', 'vitest'])).code).toBe(0)
+    expect(await made.read('v/v.test.ts')).toContain("import { test } from 'vitest'")
+    expect(JSON.parse((await made.read('v/package.json'))!)).toMatchObject({ scripts: { test: expect.stringContaining('vitest run') }, devDependencies: { vitest: expect.any(String) } })
+    mkdirSync(join(made.root, 'v/node_modules'))
+    for (const name of ['vtcode', 'vitest']) symlinkSync(name === 'vtcode' ? project : join(project, 'node_modules', name), join(made.root, 'v/node_modules', name))
+    expect(execFileSync(process.execPath, [join(project, 'node_modules/vitest/vitest.mjs'), 'run', '--root', join(made.root, 'v')], { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: made.home } })).toMatch(/1 passed/)
+  }, 60_000)
+})
