@@ -10,7 +10,7 @@ import { manPage } from './docs/man.js'
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, the codes in docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, the skill plugin-author, and the man page.', io)
+  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, the skill plugin-author, the man page.', io)
     .option('--check', 'only say whether they are fresh')
     .action(async ({ check = false }: { check?: boolean }) => void (code = await write(kernel, check, io)))
   return runCommand(command, argv, () => code)

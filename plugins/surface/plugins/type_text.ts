@@ -5,7 +5,12 @@ import type { Schema } from '../../../core/index.js'
 export const pascal = (name: string): string => name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Keywords that narrow a value without changing its type, and those that say nothing of values. */
-const silent = /^(?:x-.*|\$schema|\$id|\$defs|title|description|default|deprecated|examples|format|pattern|(?:min|max)(?:imum|Length|Items|Properties)|exclusive(?:Minimum|Maximum)|multipleOf|uniqueItems|if|then|else|not|allOf|dependentRequired|dependentSchemas|propertyNames|contains)$/
+const silent = new RegExp(
+  `^(?:${[
+    'x-.*|\\$schema|\\$id|\\$defs|title|description|default|deprecated|examples|format|pattern|if|then|else|not|allOf|contains|propertyNames',
+    '(?:min|max)(?:imum|Length|Items|Properties)|exclusive(?:Minimum|Maximum)|multipleOf|uniqueItems|dependentRequired|dependentSchemas',
+  ].join('|')})$`,
+)
 const spoken = /^(?:\$ref|const|enum|type|properties|required|additionalProperties|items|prefixItems|anyOf|oneOf)$/
 
 /** How a schema becomes a type: what `$ref`s are called, and whether an object that its schema does not close may have more keys. */
@@ -58,8 +63,15 @@ function ofType(type: string, schema: Schema, context: TypeContext, indent: stri
 
 const grouped = (types: string[]): string => (types.length > 1 || /[|&](?![^{]*\})/.test(types[0]!.replace(/\{[\s\S]*\}/g, '{}')) ? `(${types.join(' | ')})` : types[0]!)
 
+interface ObjectSchema {
+  properties?: Record<string, Schema>
+  required?: string[]
+  additionalProperties?: Schema | boolean
+  /** Names that mean something in an open map. */
+  'x-fired'?: string[]
+}
 function objectType(schema: Schema, context: TypeContext, indent: string): string {
-  const { properties = {}, required = [], additionalProperties, 'x-fired': known = [] } = schema as { properties?: Record<string, Schema>; required?: string[]; additionalProperties?: Schema | boolean; 'x-fired'?: string[] }
+  const { properties = {}, required = [], additionalProperties, 'x-fired': known = [] } = schema as ObjectSchema
   const inner = `${indent}  `
   const rest = additionalProperties ?? (context.open || Object.keys(properties).length === 0)
   const map = rest === false ? undefined : `{ [name: string]: ${typeOf(rest, context, indent)} }`
