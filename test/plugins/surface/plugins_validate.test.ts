@@ -67,7 +67,7 @@ describe('vtcode plugins validate', () => {
   })
 
   it('reads packages of other programs; --strict wants nothing left out', async () => {
-    const files = { 'p/.claude-plugin/plugin.json': '{"name":"p"}', 'p/bin/x': 'x', 'p/skills/one/SKILL.md': '---\nname: one\ndescription: One.\n---\nx\n' }
+    const files = { 'p/.claude-plugin/plugin.json': '{"name":"p"}', 'p/bin/tool': 'x', 'p/skills/one/SKILL.md': '---\nname: one\ndescription: One.\n---\nx\n' }
     expect(await validate(files, 'p')).toMatchObject({ code: 0, format: 'Claude Code', skills: ['one'] })
     expect((await validate(files, 'p', '--strict')).code).toBe(1)
   })
