@@ -1,3 +1,4 @@
+import { toText } from '../../../core/base/index.js'
 import type { Schema } from '../../../core/index.js'
 
 // The TypeScript that schemas stand for: of the settings and slots of this program, made by its build, and of the manifests of plugins.
@@ -25,7 +26,7 @@ export interface TypeContext {
 export function typeOf(schema: Schema | boolean, context: TypeContext, indent: string): string {
   if (typeof schema === 'boolean') return schema ? 'unknown' : 'never'
   for (const key of Object.keys(schema)) if (!context.lenient && !silent.test(key) && !spoken.test(key)) throw new Error(`The keyword '${key}' has no type yet.`)
-  if (schema['$ref'] !== undefined) return context.refer(String(schema['$ref']).replace('#/$defs/', ''))
+  if (schema['$ref'] !== undefined) return context.refer(toText(schema['$ref']).replace('#/$defs/', ''))
   if ('const' in schema) return literal(schema['const'])
   if (schema['enum']) return (schema['enum'] as unknown[]).map(literal).join(' | ')
   const branches = ((schema['anyOf'] ?? schema['oneOf'] ?? []) as Schema[]).filter(isShape)
