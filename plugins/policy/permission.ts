@@ -1,6 +1,6 @@
 import { inert, quotedReason } from '../../core/base/index.js'
 import type { Call, Context, Effect, Next, Policy, Verdict } from '../../core/index.js'
-import { runsAsUsual } from '../lib/process/index.js'
+import { onlySandboxed, runsAsUsual } from '../lib/process/index.js'
 import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor, receiver } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
@@ -32,6 +32,7 @@ const permission: Policy = async (call, context) => {
     return undefined
   }
   if (byMode.effect === 'exec' && (await runsSandboxed(facts, context))) {
+    onlySandboxed.add(call)
     context.explain?.({ sandboxed: true })
     return undefined
   }

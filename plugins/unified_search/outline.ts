@@ -138,11 +138,11 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
   return ended && (made.size > 0 || files.every(({ handle }) => handle.stat.bytes === 0) || failed.length > 0) ? made : undefined
 }
 
-/** A line of the program as a record about one of our files, of so many bytes; nothing where it is none. */
+/** A line of the program as a record; nothing where it is none, or cannot be about our file of that path, of so many bytes. */
 function recordIn(line: Buffer, sizes: ReadonlyMap<string, number>): { path: string; items: NativeItem[] } | undefined {
   try {
     const said = JSON.parse(line.toString()) as { path?: unknown; items?: unknown }
-    const bytes = typeof said.path === 'string' ? sizes.get(said.path) : undefined
+    const bytes = typeof said.path === 'string' ? (sizes.get(said.path) ?? Number.MAX_SAFE_INTEGER) : undefined
     return bytes !== undefined && Array.isArray(said.items) && said.items.every((item) => isItem(item, bytes)) ? (said as { path: string; items: NativeItem[] }) : undefined
   } catch {
     return undefined

@@ -32,6 +32,9 @@ export function confinement(usual: SandboxSettings['mode'], caller: 'strict' | '
 /** Calls whose command a rule allows, or that is known to only read: it runs where commands run. */
 export const runsAsUsual = new WeakSet<object>()
 
+/** Calls that nothing but the strict sandbox lets pass unasked: where it is gone since, they do not run. */
+export const onlySandboxed = new WeakSet<object>()
+
 /** Whether a command runs in the strict sandbox, where there is one: nothing but that lets it pass unasked. */
 export const wantsStrict = (call: Pick<Call, 'input' | 'caller'>, usual: SandboxSettings['mode']): boolean =>
   call.input.sandbox_permissions === 'sandbox_or_ask' && !runsAsUsual.has(call) && confinement(usual, call.caller.sandbox, false) !== 'off'

@@ -23,10 +23,8 @@ let probed: Promise<Sandbox> | undefined
 
 /** bubblewrap, if it is here and holds: on the first question acts that it has to prevent are attempted in it. */
 export async function sandbox(): Promise<Sandbox> {
-  // Once found it stays: whoever judged a command by it must not see it run without.
-  if (probed) return probed
   const found = programs()
-  return 'missing' in found ? found : (probed = probe(found.tools))
+  return 'missing' in found ? found : (probed ??= probe(found.tools))
 }
 
 function programs(): Sandbox {
