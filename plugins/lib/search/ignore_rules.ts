@@ -10,7 +10,7 @@ export type Rules = (path: string, name: string, directory: boolean) => 'ignore'
 export const ruleFiles = ['.rgignore', '.ignore', '.gitignore', '.git/info/exclude', '.vtcodegitignore'] as const
 
 /** Bytes of a file of rules. */
-export const maxRules = 1_048_576
+export const maxRules = 2_097_152
 
 /** A file of rules and the folder that it speaks of, as the start of the paths in it: empty or with a final `/`. */
 interface Layer {

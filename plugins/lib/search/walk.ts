@@ -158,9 +158,9 @@ export class Walk {
     return () => (rules ??= above().then((all) => all.with(path, known, read)))
   }
 
-  /** A file of rules that is a pipe or a device is named; any other that cannot be read is none. */
+  /** A file of rules that is a pipe, a device or too large is named: what it says does not hold. Any other that cannot be read is none. */
   private unread(error: unknown): undefined {
-    if (error instanceof VtError && error.code === 'VT_PATH_SPECIAL') this.found.complaints.push(error.problem.message)
+    if (error instanceof VtError && (error.code === 'VT_PATH_SPECIAL' || error.code === 'VT_INPUT_TOO_LARGE')) this.found.complaints.push(error.problem.message)
     return gone(error)
   }
 }

@@ -65,7 +65,7 @@ for (let i = 0; i < 3000; i++) { require('fs').mkdirSync('d'); process.chdir('d'
     }
   })
 
-  it('a folder with 100,000 ignore rules, which hold where they are not too many bytes to be read', async () => {
+  it('a folder with 100,000 ignore rules, which hold, and with more than are read, which is said', async () => {
     mkdirSync(join(made.root, 'rules'))
     for (const name of ['kept.txt', 'name3x.log', 'other.txt']) writeFileSync(join(made.root, 'rules', name), 'hello\n')
     for (const rule of [(i: number) => `name${i}*.log`, ...(process.env['VTCODE_SOAK'] ? [(i: number) => `*${i % 10}*${i}`] : [])]) {
@@ -75,7 +75,13 @@ for (let i = 0; i < 3000; i++) { require('fs').mkdirSync('d'); process.chdir('d'
         expect(result).toMatchObject(result.ok ? { ok: true } : { error: { code: expect.stringMatching(/^VT_SEARCH_/) } })
       }
     }
-    const found = await kernel.call('unified_search', { action: 'grep', pattern: 'hello', path: 'rules' })
-    expect(found).toMatchObject({ output: { total_matches: 3 } })
+    const recursive = { action: 'list', mode: 'recursive', path: 'rules' }
+    writeFileSync(join(made.root, 'rules/.gitignore'), Array.from({ length: 100_000 }, (_, i) => `name${i}*.log`).join('\n'))
+    const held = await kernel.call('unified_search', recursive)
+    expect(held).toMatchObject({ output: { items: [{ path: 'rules/kept.txt' }, { path: 'rules/other.txt' }] } })
+    expect(await kernel.call('unified_search', { action: 'grep', pattern: 'hello', path: 'rules' })).toMatchObject({ output: { total_matches: 2 } })
+    writeFileSync(join(made.root, 'rules/.gitignore'), Array.from({ length: 200_000 }, (_, i) => `name${i}*.log`).join('\n'))
+    const more = await kernel.call('unified_search', recursive)
+    expect(JSON.stringify(more)).toContain('.gitignore')
   }, 600_000)
 })
