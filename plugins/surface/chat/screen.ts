@@ -52,7 +52,7 @@ function opened(kernel: Kernel, terminal: Io): { session: UiSession; io: Io; fac
     output,
     env,
     theme: themeOfTerminal(env),
-    placeholder: '/ for commands, @ for files',
+    placeholder: '/ for commands',
     workspaceRoot: kernel.workspace,
     slashCommands: menuOf(kernel),
     history: saidBefore(env, kernel.workspace),
