@@ -1,5 +1,6 @@
 import { follow } from '../../support/seed.js'
 import { rows as agent } from './003/agent.js'
+import { rows as planned } from './003/planned.js'
 import { boot, rows as program } from './003/program.js'
 
-follow('003', [...program, ...agent], boot)
+follow('003', [...program, ...agent, ...planned], boot)
