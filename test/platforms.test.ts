@@ -112,7 +112,7 @@ describe('macOS', () => {
   it('opens the page to sign in at with its own program', async () => {
     const server = hold(await serve((_, response) => response.writeHead(404).end()))
     const at = hold(await home(server, {}, { provider: { auth: { type: 'oauth', client_id: 'us', authorization_url: `${server.url}/authorize`, token_url: `${server.url}/token` } } }))
-    program(join(at.home, 'bin/open'), `echo "$1" > '${at.home}/opened'`)
+    program(join(at.home, 'bin/open'), `echo "$1" > '${at.home}/draft'; mv '${at.home}/draft' '${at.home}/opened'`)
     const child = spawn(process.execPath, [bin, 'models', 'login', 'peer'], { cwd: at.root, env: { ...at.env, ...as('darwin'), PATH: `${at.home}/bin:${at.env['PATH']}` }, stdio: 'ignore' })
     const over = new Promise((resolve) => child.on('close', resolve))
     expect(await eventually(() => readdirSync(at.home).includes('opened'), 20_000)).toBe(true)

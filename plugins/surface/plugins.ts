@@ -7,7 +7,7 @@ import { columns, oneLine, paint, runCommand, say, verb } from '../lib/terminal/
 import { addPlugin, pluginsFolder, remove, surroundings, update, type AddOptions } from './plugins/install.js'
 import { UserError } from './plugins/user_error.js'
 import { infoDocument, infoText } from './plugins/show.js'
-import { createPlugin, runners, templates, type Beginning } from './plugins/starter.js'
+import { createPlugin, runners, templates, type StarterChoice } from './plugins/starter.js'
 import { testPlugin } from './plugins/tests.js'
 import { writeTypes } from './plugins/types.js'
 import { validatePlugin } from './plugins/validate.js'
@@ -49,7 +49,7 @@ function addWriting(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, en
     .addOption(new Option('--template <template>', 'what it begins with').choices(templates).default('js'))
     .addOption(new Option('--tests <runner>', 'what runs its tests').choices(runners).default('node'))
     .option('--dir <folder>', 'where its folder is made', '.')
-    .action(async (name: string, how: Beginning) => end(await createPlugin(kernel, name, how, io)))
+    .action(async (name: string, how: StarterChoice) => end(await createPlugin(kernel, name, how, io)))
   command
     .command('test')
     .description('Runs the tests of a plugin, files called *.test.js or *.test.ts, by node:test. Nothing has to be installed or built for them.')

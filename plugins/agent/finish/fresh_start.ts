@@ -14,8 +14,9 @@ export async function freshStart(thread: Starting): Promise<void> {
   await thread.context.reset(trigger, [...(text === undefined ? [] : [`The plan that the user accepted:\n\n${text}`]), ...stalled])
 }
 
-function due({ state, settings }: Starting): ResetTrigger | undefined {
-  const { context_reset_mode: mode, context_reset_stall_threshold: most } = settings.harness
+function due(thread: Starting): ResetTrigger | undefined {
+  const { state } = thread
+  const { context_reset_mode: mode, context_reset_stall_threshold: most } = thread.settings.harness
   if (state.fresh === 'plan_approval') return 'plan_approval'
   if (mode === 'on_stall' && state.stalled > most) return 'stall'
   return mode === 'on_compaction' ? state.fresh : undefined

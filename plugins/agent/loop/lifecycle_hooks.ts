@@ -1,5 +1,5 @@
 import { fire, notify, transcriptFile, type EventInput, type Occasion, type HookAnswer } from '../../lib/hooks/index.js'
-import type { CompactTrigger, Fact, Msg } from '../base/index.js'
+import { uuidOf, type CompactTrigger, type Fact, type Msg } from '../base/index.js'
 import type { Conversation, ConversationHooks } from '../session/index.js'
 import { transcriptLine } from './transcript_line.js'
 
@@ -38,7 +38,9 @@ export class LifecycleHooks implements ConversationHooks {
   private async transcribe(message: Msg): Promise<void> {
     const { store, kernel, session_id, connection, providers } = this.thread
     // A copy for others: that it cannot be written ends nothing.
-    if (this.heard) await store.append(transcriptFile, transcriptLine(message, { session_id, cwd: kernel.workspace, model: connection.model.id, at: providers.clock.now() })).catch(() => {})
+    if (!this.heard) return
+    const from = { uuid: uuidOf(providers.random), session_id, cwd: kernel.workspace, model: connection.model.id, at: providers.clock.now() }
+    await store.append(transcriptFile, transcriptLine(message, from)).catch(() => {})
   }
   private get heard(): boolean {
     return Object.keys(this.thread.kernel.hooks).length > 0

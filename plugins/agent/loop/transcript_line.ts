@@ -1,14 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { redact, type JsonObject } from '../../../core/base/index.js'
 import type { MessagePart, Msg } from '../base/index.js'
 
 /** One message as a line of the transcripts of Claude Code, whose hooks look for `"role":"assistant"`, and for texts and calls in `content`. */
-export function transcriptLine({ role, parts }: Msg, { session_id, cwd, model, at }: { session_id: string; cwd: string; model: string; at: number }): string {
+export function transcriptLine({ role, parts }: Msg, { uuid, session_id, cwd, model, at }: { uuid: string; session_id: string; cwd: string; model: string; at: number }): string {
   const content = parts.map(blockOf)
   const only = role === 'user' && content.every((block) => block['type'] === 'text') ? content.map((block) => block['text']).join('\n') : content
   const from = role === 'assistant' ? 'assistant' : 'user'
   const message = { role: from, ...(from === 'assistant' && { model }), content: only }
-  return `${JSON.stringify(redact({ type: from, sessionId: session_id, cwd, uuid: randomUUID(), timestamp: new Date(at).toISOString(), message }))}\n`
+  return `${JSON.stringify(redact({ type: from, sessionId: session_id, cwd, uuid, timestamp: new Date(at).toISOString(), message }))}\n`
 }
 
 function blockOf(part: MessagePart): JsonObject {

@@ -13,14 +13,14 @@ interface Written {
   file: string
   text: string
 }
-export interface Beginning {
+export interface StarterChoice {
   template: string
   tests: string
   dir: string
 }
 
 /** `vtcode plugins new`: a plugin that works, with examples and a test that pass. What exists is never touched. */
-export async function createPlugin(kernel: Kernel, name: string, { template, tests, dir }: Beginning, io: Io): Promise<number> {
+export async function createPlugin(kernel: Kernel, name: string, { template, tests, dir }: StarterChoice, io: Io): Promise<number> {
   const wrong = objection(name, template, tests)
   if (wrong !== undefined) {
     say(io, 'error', wrong)

@@ -133,7 +133,7 @@ describe('a workspace', () => {
   it('lifts no limit by 0, whichever limits read it as none; of the others 0 is the least', () => {
     // Whoever reads one of these takes 0 for what it says: nothing, at once, or none of them.
     const least = [
-      'agent.instruction_max_bytes', 'agent.harness.max_tool_retries', 'agent.harness.max_budget_usd', 'agent.harness.budget_warning_threshold', 'mcp.max_connections', 'mcp.max_argument_bytes',
+      'agent.instruction_max_bytes', 'agent.harness.max_tool_retries', 'agent.harness.max_revision_rounds', 'agent.harness.max_budget_usd', 'agent.harness.budget_warning_threshold', 'mcp.max_connections', 'mcp.max_argument_bytes',
       'context.dynamic.retained_user_messages', 'web.fetch.max_bytes', 'web.fetch.max_redirects', 'web.search.max_results', 'web.search.max_calls_per_session', 'web.search.min_interval_secs',
       'web.defuddle.max_bytes', 'web.defuddle.max_calls_per_session', 'exec.max_sessions', 'exec.idle_secs', 'exec.max_output_tokens',
     ]
