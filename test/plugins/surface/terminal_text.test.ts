@@ -52,9 +52,9 @@ describe('at a terminal', () => {
     const { code, text } = await shown(place, ['call', 'unified_file', 'read', '--path', 'a.tx'])
     expect([code, text]).toEqual([1, expect.stringMatching(/^vtcode: error: VT_PATH_NOT_FOUND: 'a\.tx' does not exist[\s\S]*\n {2}\S/)])
     expect(text).not.toMatch(/[{}]/)
-    const denied = await shown(place, ['call', '--mode', 'plan', 'unified_exec', 'run', '--command', 'cat /etc/passwd'])
+    const denied = await shown(place, ['call', '--mode', 'plan', 'unified_exec', 'run', '--command', 'cat a.txt > b.txt'])
     const next = /Next: vtcode (call .*)$/m.exec(denied.text)?.[1]
-    expect(next).toBe('call unified_file read --path /etc/passwd')
+    expect(next).toBe('call unified_file read --path a.txt')
   })
 
   it('control characters of a file are shown, not obeyed', async () => {
