@@ -39,7 +39,7 @@ const table: Record<string, Record<Use, Told>> = {
   setup: same([0, /^claude-code +not found/, none], noFlag, document),
   skills: same(document, usage("Unknown option '--nonsense'"), document),
   tools: same(document, noFlag, document),
-  tour: same([0, /^vtcode \d/, none]),
+  tour: same([0, /^(?:\S+ holds no code to show[^\n]*\n\n)?vtcode \d/, none]),
   trust: same([0, /^Nothing in this workspace needs your consent\.\n$/, none]),
   undo: same([1, none, /^vtcode: error: There is nothing to undo\.\n$/]),
   verify: same(missing('certificate')),
