@@ -283,7 +283,7 @@ it('starts the program once for the search, once for what does not parse, and no
 it('says so when there is no room for what the program needs', async () => {
   await using ws = await bootKernel({ files: project })
   const before = process.env['TMPDIR']
-  process.env['TMPDIR'] = '/nonexistent'
+  process.env['TMPDIR'] = '/nonexistent/here'
   try {
     expect(await refused(ws, { pattern: 'log($A)', lang: 'py' })).toMatchObject({ code: 'VT_SEARCH_FAILED', message: expect.stringContaining('/nonexistent'), hint: expect.stringContaining('TMPDIR') })
   } finally {
