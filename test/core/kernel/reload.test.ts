@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -48,7 +49,10 @@ describe('a reload', () => {
     await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], files: { 'a.txt': 'a' } })
     const { answers, end } = busy(booted)
     for (let n = 2; n < 12 || answers.length < 100; n++) {
-      await Promise.all([made.write('tools/number.yaml', tool(n)), made.write('tools/number.js', module(n))])
+      for (const [name, text] of [['number.js', module(n)], ['number.yaml', tool(n)]] as const) {
+        await made.write(`${name}.draft`, text)
+        renameSync(join(made.root, `${name}.draft`), join(made.root, 'tools', name))
+      }
       expect((await booted.kernel.reload()).ok).toBe(true)
       const now = await booted.call('number')
       expect(now.ok && now.output['n']).toBe(n)
@@ -134,8 +138,11 @@ describe('the watcher', () => {
     try {
       const { answers, end } = busy(booted)
       for (let n = 2; n < 5 || answers.length < 100; n++) {
-        await made.write('tools/number.js', module(n))
-        await made.write('tools/number.yaml', tool(n))
+        // As editors write: a file is the old one or the new one, never a part of it.
+        for (const [name, text] of [['number.js', module(n)], ['number.yaml', tool(n)]] as const) {
+          await made.write(`${name}.draft`, text)
+          renameSync(join(made.root, `${name}.draft`), join(made.root, 'tools', name))
+        }
         await until(() => booted.kernel.describe('number')?.description === `Says ${n}.`)
         const now = await booted.call('number')
         expect(now.ok && now.output['n']).toBe(n)
