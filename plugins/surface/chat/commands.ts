@@ -14,6 +14,8 @@ const own: readonly Command[] = [
 const everywhere: readonly SlashCommand[] = [
   { name: 'help', description: 'Shows what there is' },
   { name: 'mode', description: 'Says the mode, or changes it', arguments: '<mode>', choices: ['plan', 'ask', 'auto', 'full-auto'] },
+  { name: 'plan', description: 'Asks for a plan before anything is changed', arguments: '[what]' },
+  { name: 'tasks', description: 'Shows the steps of the task' },
   { name: 'compact', description: 'Shortens the conversation', arguments: '[what matters]' },
   { name: 'goal', description: 'Goes on until a goal is met', arguments: '<text>' },
   { name: 'image', description: 'Gives an image with the next message', arguments: '<file>' },

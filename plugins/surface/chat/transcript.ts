@@ -50,6 +50,8 @@ export class Transcript {
 
   private completed(item: Item): void {
     if (item.type === 'agent_message') this.said(item)
+    // A person decides on it: it is shown as it was written, before the question.
+    else if (item.type === 'plan') this.send({ type: 'commit', block: { kind: 'markdown', text: item.text } })
     else if (item.type === 'tool_output') this.outputs.set(item.call_id, item)
     else if (item.type === 'command_execution') this.commands.set(item.call_id, item)
     else if (item.type === 'tool_invocation') this.called(item)

@@ -45,6 +45,19 @@ describe('the chat on a screen', () => {
     expect(faultsOf(raw())).toEqual([])
   }, 60_000)
 
+  it('shows a whole plan before it asks what to do with it', async () => {
+    const steps = [{ action: 'Write greet.mjs' }, { action: 'Write its test' }]
+    const { type, until, end } = await chat([{ toolCalls: [call('propose_plan', { title: 'Greet by name', summary: 'A greeting.', steps, tests: 'none', assumptions: ['Nobody is rude.'] })] }, { content: 'never' }])
+    await until(ready)
+    type('/plan write a greeting\r')
+    await until('What about the plan in')
+    await until(/Greet by name\n[\s\S]*A greeting\.[\s\S]*1\. Write greet\.mjs\n2\. Write its test[\s\S]*Nobody is rude\.[\s\S]*What about the plan in/)
+    type('\u001b')
+    await until(/plan is dropped|dropped the plan|· plan ·/)
+    type('\u0004')
+    await end()
+  }, 60_000)
+
   it('is what a terminal without a verb gets; --plain, TERM=dumb and a small terminal get lines', async () => {
     const { until, type, end } = await chat([], [])
     await until(ready)
