@@ -36,11 +36,11 @@ export async function twice(model, agent, task, how) {
 
 const sent = ({ state }) => state.requests.map(({ text }) => text).join('\n')
 
-/** The folders of a task, new. */
+/** The folders of a task, empty. They stay the same ones: names of spooled output bear a mark that is made with the folder's inode. */
 export function plant(task, { work, home }) {
   for (const folder of [work, home]) {
-    rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
   }
   for (const [path, content] of Object.entries(task.files)) {
     mkdirSync(dirname(join(work, path)), { recursive: true })
