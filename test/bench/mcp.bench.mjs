@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const project = join(dirname(fileURLToPath(import.meta.url)), '../..')
@@ -16,7 +16,8 @@ export default async function bench() {
   const folder = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
   try {
     writeFileSync(join(folder, 'echo.mjs'), echo)
-    const programs = { ours: [join(project, 'dist/core/bin.js'), 'mcp', '--workspace', folder, '--home', folder], echo: [join(folder, 'echo.mjs')] }
+    const home = join(folder, '..', `${basename(folder)}-home`)
+    const programs = { ours: [join(project, 'dist/core/bin.js'), 'mcp', '--workspace', folder, '--home', home], echo: [join(folder, 'echo.mjs')] }
     plant(folder)
     const start = await startTimes(programs)
     const idle = await idleMemory(programs)
@@ -26,14 +27,15 @@ export default async function bench() {
     writeFileSync(join(folder, 'echo_http.mjs'), echoHttp)
     const http = await httpTimes({ ours: [...programs.ours, ...tool, '--http', '0', '--no-token'], echo: [join(folder, 'echo_http.mjs')] })
     return [
-      { name: 'cold start to tools/list, against bare node', goal: 1.8, ratio: start.ours / start.bare, detail: `median of ${ROUNDS} in turn: ${start.ours.toFixed(0)} ms, \`node -e 0\` ${start.bare.toFixed(0)} ms, an echo server on the same SDK ${start.echo.toFixed(0)} ms` },
-      { name: 'warm call p50, against an echo server on the same SDK', goal: 1.5, ratio: warm.ours / warm.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}: ${warm.ours.toFixed(3)} ms and ${warm.echo.toFixed(3)} ms` },
+      { name: 'cold start to tools/list, against bare node', goal: 1.7, ratio: start.ours / start.bare, detail: `median of ${ROUNDS} in turn: ${start.ours.toFixed(0)} ms, \`node -e 0\` ${start.bare.toFixed(0)} ms, an echo server on the same SDK ${start.echo.toFixed(0)} ms` },
+      { name: 'warm call p50, against an echo server on the same SDK', goal: 1.4, ratio: warm.ours / warm.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}: ${warm.ours.toFixed(3)} ms and ${warm.echo.toFixed(3)} ms` },
       { name: 'warm call over HTTP p50, against an echo server on the SDK with its own HTTP', goal: 1.3, ratio: http.ours / http.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}, one session: ${http.ours.toFixed(3)} ms and ${http.echo.toFixed(3)} ms` },
-      { name: 'idle server', goal: 75, ratio: idle.ours, unit: 'MB', detail: `resident after tools/list; the echo server ${idle.echo.toFixed(0)} MB` },
+      { name: 'idle server', goal: 60, ratio: idle.ours, unit: 'MB', detail: `resident after tools/list; the echo server ${idle.echo.toFixed(0)} MB` },
       ...bytes,
     ]
   } finally {
     rmSync(folder, { recursive: true, force: true })
+    rmSync(`${folder}-home`, { recursive: true, force: true })
   }
 }
 

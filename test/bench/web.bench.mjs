@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createKernel } from 'vtcode'
+import { peakBytes } from '../support/peak.mjs'
 
 /** An article of 200 KB, fetched from loopback and made Markdown: by a thread that has just started, and by one that has read before. */
 export default async () => {
@@ -21,7 +22,7 @@ export default async () => {
   try {
     const before = process.memoryUsage().rss
     const first = await read()
-    const grownBy = () => (process.resourceUsage().maxRSS * 1024 - before) / 1e6
+    const grownBy = () => (peakBytes() - before) / 1e6
     const grown = grownBy()
     const again = []
     for (let i = 0; i < 25; i++) again.push(await read())

@@ -49,7 +49,7 @@ export default async function mcp(kernel: Kernel, words: string[], io: Io): Prom
 
 async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string[]): Promise<number> {
   const sdk = loadSdk('stdio')
-  const wire = new Wire(io, watchBeginning(kernel, io.front as Front | undefined, words))
+  const wire = new Wire(io, watchBeginning(kernel, io.front as Front | undefined))
   const over = new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
   const session = `mcp-${process.pid}-${Date.now().toString(36)}`
   const handle = sdk.serveStdio(() => createServer(kernel, sdk, { ...showing, session }), {
@@ -63,8 +63,8 @@ async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string
 }
 
 /** Keeps how the conversation begins for the next start, where it depends on nothing but what is watched. */
-function watchBeginning(kernel: Kernel, front: Front | undefined, words: string[]): BeginningWatch {
-  const place = front?.place ?? (process.argv[2] === 'mcp' && process.argv.length === words.length + 3 ? placeOf(words) : undefined)
+function watchBeginning(kernel: Kernel, front: Front | undefined): BeginningWatch {
+  const place = front?.place ?? (process.argv[2] === 'mcp' ? placeOf(process.argv.slice(3)) : undefined)
   const keep = (beginning: Beginning) => {
     const watched = kernel.watched()
     const strangers = kernel.contributions().some(({ layer }) => layer !== 'builtin')

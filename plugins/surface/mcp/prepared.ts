@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { homeOf, programFile, sealOf, sha256, version, writeStateSync } from '../../../core/base/index.js'
 import { findRoot } from '../../../core/config/index.js'
 import { signatureOf } from '../../../core/documents/index.js'
@@ -33,10 +33,11 @@ const sort = 'mcp beginning'
 
 /** What decides a list of tools beside the files that are watched. Words that bring more have no place: their list is made anew. */
 export function placeOf(words: readonly string[]): BeginningPlace | undefined {
-  if (words.some((word) => word !== '--lean' && word !== '--structured')) return undefined
+  const flags = flagsOf(words)
+  if (!flags) return undefined
   try {
-    const home = homeOf({})
-    const root = findRoot(process.cwd(), home)
+    const home = homeOf({ home: flags['--home'] })
+    const root = flags['--workspace'] ?? findRoot(process.cwd(), home)
     const { mtimeMs, size } = statSync(programFile('manifests/_catalogue.json'))
     const said = Object.entries(process.env).filter(([name]) => name.startsWith('VTCODE_') || name === 'HOME').sort()
     const key = sha256(JSON.stringify([version, mtimeMs, size, programFile(), root, process.cwd(), words, said]))
@@ -44,6 +45,20 @@ export function placeOf(words: readonly string[]): BeginningPlace | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The folders that are named, where nothing is said that decides more than they do, a mode or a form of the list. */
+function flagsOf(words: readonly string[]): Partial<Record<string, string>> | undefined {
+  const flags: Record<string, string> = {}
+  for (let at = 0; at < words.length; at++) {
+    const [, flag = '', attached] = /^(--(?:workspace|home|mode))(?:=(.*))?$/s.exec(words[at]!) ?? []
+    const value = attached ?? words[at + 1]
+    if (flag && value) {
+      flags[flag] = resolve(value)
+      if (attached === undefined) at++
+    } else if (words[at] !== '--lean' && words[at] !== '--structured') return undefined
+  }
+  return flags
 }
 
 /** What was kept, if it is ours and nothing has changed since. */

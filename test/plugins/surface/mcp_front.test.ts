@@ -21,11 +21,11 @@ const folder = (made: TempWorkspace) => join(made.home, '.vtcode/cache/beginning
 const kept = (made: TempWorkspace): string[] => (existsSync(folder(made)) ? readdirSync(folder(made)).map((name) => join(folder(made), name)) : [])
 const toolsOf = (lines: Line[], id = 2) => lines.find((line) => line.id === id)!.result!.tools!
 /** Changes what is kept; with the seal of the user, or as anybody could who writes a file. */
-function plant(made: TempWorkspace, file: string, { sealed }: { sealed: boolean }): void {
+function plant(made: TempWorkspace, file: string, { sealed, root = made.root }: { sealed: boolean; root?: string }): void {
   const text = readFileSync(file, 'utf8')
   const changed = text.replaceAll('unified_file', 'planted_tool')
   const { seal, ...value } = JSON.parse(changed) as { seal: string }
-  writeFileSync(file, sealed ? sealOf(join(made.home, '.vtcode'), made.root).write('mcp beginning', file, value) : changed)
+  writeFileSync(file, sealed ? sealOf(join(made.home, '.vtcode'), root).write('mcp beginning', file, value) : changed)
 }
 
 describe('the beginning of an MCP conversation', () => {
@@ -74,6 +74,21 @@ describe('the beginning of an MCP conversation', () => {
     expect(JSON.stringify(toolsOf(await talk(made)))).toContain('only this skill')
     await made.write('../home/.vtcode/plugins/one/vtcode.yaml', 'name: one_more\ndescription: One more tool.\neffects: [read]\ninput: { properties: {} }\nrun: ["true"]\n')
     expect(await names()).toContain('one_more')
+  })
+
+  it('is kept for each workspace, home and mode that the command line names, and for no word that decides more', async () => {
+    await using made = await tempWorkspace({ 'sub/a.txt': 'hello\n' })
+    const [sub, home] = [join(made.root, 'sub'), join(made.home, 'other')]
+    const asked = [['--workspace', sub], [`--workspace=${sub}`, '--mode', 'ask'], ['--home', home, '--lean']]
+    for (const flags of asked) expect(await talk(made, begin, flags)).toEqual(await talk(made, begin, flags))
+    expect(kept(made)).toHaveLength(2)
+    expect(readdirSync(join(home, '.vtcode/cache/beginnings'))).toHaveLength(1)
+    plant(made, kept(made)[0]!, { sealed: true, root: sub })
+    const planted = await Promise.all(asked.slice(0, 2).map((flags) => talk(made, begin, flags)))
+    expect(planted.filter((lines) => toolsOf(lines).some(({ name }) => name === 'planted_tool'))).toHaveLength(1)
+    await talk(made, begin, ['--workspace', sub, '--dialect', 'omp'])
+    await talk(made, begin, ['--workspace', sub, '-c', 'policy.mode=ask'])
+    expect(kept(made)).toHaveLength(1)
   })
 
   it('is not kept where the home lies in the workspace, which others may have written', async () => {

@@ -580,14 +580,14 @@ describe('memory', () => {
     const server = `import { createServer } from 'node:http'; import { gzipSync } from 'node:zlib'
       const server = createServer((request, response) => { ${answer} }).listen(0, '127.0.0.1', function () { process.send(this.address().port) })`
     const program = `import { fork } from 'node:child_process'; import { mkdtempSync, writeFileSync } from 'node:fs'; import { join } from 'node:path'; import { tmpdir } from 'node:os'
-      import { createKernel } from 'vtcode'
+      import { createKernel } from 'vtcode'; import { peakBytes } from '${new URL('../../support/peak.mjs', import.meta.url)}'
       const folder = mkdtempSync(join(tmpdir(), 'vtcode-rss-')); writeFileSync(join(folder, 's.mjs'), ${JSON.stringify(server)})
       const child = fork(join(folder, 's.mjs'), { execArgv: [] }); const port = await new Promise((done) => child.once('message', done))
       const kernel = await createKernel({ workspace: folder, home: folder, mode: 'full-auto', env: {}, config: { web: { private_hosts: ['*'] }, automation: { full_auto: { enabled: true, allowed_tools: ['net'] } } } })
       const call = (input) => kernel.call('unified_search', { action: 'web', url: 'http://127.0.0.1:' + port, timeout_secs: 60, ...input })
       await kernel.call('unified_search', { action: 'web', url: 'http://10.0.0.1/' })
       const before = process.memoryUsage().rss; let result; for (let i = 0; i < ${times}; i++) result = await call({ max_bytes: 2_000_000 })
-      console.log(JSON.stringify({ ok: result.ok, grown: process.resourceUsage().maxRSS * 1024 - before })); child.kill(); await kernel.close(); process.exit(0)`
+      console.log(JSON.stringify({ ok: result.ok, grown: peakBytes() - before })); child.kill(); await kernel.close(); process.exit(0)`
     const said = JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8', cwd: new URL('../../..', import.meta.url).pathname }))
     expect(said.ok).toBe(true)
     expect(said.grown).toBeLessThan(100e6)
