@@ -71,8 +71,11 @@ export function rootsOf(locations: SkillLocations, diagnostics: Diagnostic[]): R
   // A workspace that is the home folder has its skills read once, as the user's.
   const real = new Map<string, Root>()
   const mine = new Set(own.flatMap((path) => realOf(path) ?? []))
+  // Plugins of one file each often share a folder.
+  const asked = new Map<string, string | undefined>()
   for (const root of roots) {
-    const path = realOf(root.path)
+    if (!asked.has(root.path)) asked.set(root.path, realOf(root.path))
+    const path = asked.get(root.path)
     if (path === undefined || real.has(path) || (root.layer === 'workspace' && mine.has(path))) continue
     if (root.layer === 'workspace' && !inside(workspace, path)) {
       diagnostics.push(report('VT_SKILL_ROOT', { path: root.path, problem: 'leads out of the workspace' }, [root.path], 'warning'))
