@@ -1,6 +1,6 @@
 import { closeSync, read, readdirSync, readSync, type BigIntStats } from 'node:fs'
 import { encodeName, problem, systemRefusal, shownPath } from '../base/index.js'
-import { reference, statOf, type Directory } from './directory.js'
+import { reference, statOf, type Directory, type DirectoryEntry } from './directory.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
 import type { Spot } from './walk.js'
 
@@ -16,14 +16,19 @@ export function openSpot(spot: Spot, path: string): Handle {
       return new Opened(path, spot.resolved, 'directory', stat, spot.directory.enter(spot.name))
     }
     if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: shownPath(path), kind: specialKind(stats) })
-    const fd = spot.entry.open()
-    const held = { fd, ref: reference(fd, spot.directory.at(spot.name)), close: () => closeSync(fd) }
-    return new Opened(path, spot.resolved, 'file', stat, held)
+    return opened(path, spot.resolved, spot.directory, spot.name, spot.entry)
   } catch (error) {
     throw systemRefusal(error, path)
   } finally {
     spot.close()
   }
+}
+
+/** A regular file, opened as it stands in a directory. */
+function opened(path: string, resolved: string, directory: Pick<Directory, 'at'>, name: string, entry: DirectoryEntry): Handle {
+  const fd = entry.open()
+  const held = { fd, ref: reference(fd, directory.at(name)), close: () => closeSync(fd) }
+  return new Opened(path, resolved, 'file', toStat(entry.stats), held)
 }
 
 /** What a `stat` of the system says, in the kernel's terms. */
@@ -125,6 +130,21 @@ class Opened implements Handle {
       return new Opened(path, resolved, 'directory', undefined, this.held.enter(name))
     } catch (error) {
       throw systemRefusal(error, path)
+    }
+  }
+
+  file(name: string): Handle | undefined {
+    const path = below(this.path, name)
+    if (this.kind === 'file') throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
+    const folder = this.held as Directory
+    let entry: DirectoryEntry | undefined
+    try {
+      entry = folder.peek(name)
+      return entry?.stats.isFile() ? opened(path, below(this.resolved, name), folder, name, entry) : undefined
+    } catch (error) {
+      throw systemRefusal(error, path)
+    } finally {
+      entry?.close()
     }
   }
 

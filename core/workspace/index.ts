@@ -1,5 +1,5 @@
 export { hiddenBy } from './hidden.js'
 export { lock } from './lock.js'
 export { ownFolders } from './places.js'
-export type { EntryKind, EntryStat, Extent, Handle, Operation, Over, Version, Workspace, Written } from './types.js'
+export type { EntryKind, EntryStat, Extent, FileOpener, Handle, Operation, Over, Version, Workspace, Written } from './types.js'
 export { openWorkspace, type OpenWorkspace } from './workspace.js'

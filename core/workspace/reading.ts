@@ -3,7 +3,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { nearest, normalizePath, problem, sealOf, shownPath, VtError, type Place, type Seal } from '../base/index.js'
 import { openRoot, statOf } from './directory.js'
 import { openSpot, toStat } from './handle.js'
-import type { CommitPoint, EntryKind, EntryStat, Handle } from './types.js'
+import type { CommitPoint, EntryKind, EntryStat, FileOpener, Handle } from './types.js'
 import { isOwnState, isReserved, JudgedPlaces, turned } from './places.js'
 import { walk, type Spot } from './walk.js'
 
@@ -101,6 +101,31 @@ export class WorkspaceReading {
 
   async openFile(path: string): Promise<Handle> {
     return only('file', await this.open(path))
+  }
+
+  files(): FileOpener {
+    let folder: Handle | undefined
+    const close = async () => await folder?.close()
+    return {
+      openFile: async (path) => {
+        const asked = this.normalize(path)
+        const cut = asked.lastIndexOf('/')
+        const parent = cut < 0 ? '.' : asked.slice(0, cut)
+        // What the call named itself has to be where it was judged to be.
+        if (this.judged?.expected(asked, true)?.left === 0) return await this.openFile(asked)
+        if (folder?.path !== parent) {
+          await close()
+          folder = undefined
+          folder = await this.openDirectory(parent)
+        }
+        const file = folder.file(asked.slice(cut + 1))
+        if (!file) return await this.openFile(asked)
+        if (this.shows(file.path) && this.shows(file.resolved)) return file
+        await file.close()
+        throw unseen(asked)
+      },
+      [Symbol.asyncDispose]: close,
+    }
   }
 
   async openDirectory(path: string): Promise<Handle> {

@@ -29,7 +29,13 @@ export interface Handle extends AsyncDisposable {
   names(): { name: string; kind: EntryKind }[]
   /** A directory inside this one, by its name; a link is not followed. Throws VT_PATH_*. */
   enter(name: string): Handle
+  /** A regular file in this directory, by its name; `undefined` for whatever else stands there, be it a link. Throws VT_PATH_*. */
+  file(name: string): Handle | undefined
   close(): Promise<void>
+}
+/** Opens files in turn as `openFile` does; those of one folder take one walk to it, which stays open until it is disposed of. */
+export interface FileOpener extends AsyncDisposable {
+  openFile(path: string): Promise<Handle>
 }
 /** Every method confines; none follows a link out. Throws VT_PATH_OUTSIDE, VT_PATH_NOT_FOUND, VT_PATH_SPECIAL, VT_PATH_PERMISSION, VT_INPUT_INVALID. */
 export interface Workspace {
@@ -45,6 +51,8 @@ export interface Workspace {
   sees(path: string): boolean
   /** Opens a regular file (VT_PATH_IS_DIRECTORY for a directory). */
   openFile(path: string): Promise<Handle>
+  /** Opens many of them, best in the order of their folders. */
+  files(): FileOpener
   /** Opens a directory (VT_PATH_NOT_DIRECTORY for a file). */
   openDirectory(path: string): Promise<Handle>
   /** Opens whichever of the two it is. */

@@ -131,12 +131,13 @@ const batch = 200
 /** Opens every file of the page through the workspace and shows what matches in it now. */
 async function look(engine: SearchEngine, context: Context, pattern: Pattern, parts: Part[], input: GrepInput): Promise<Shown | undefined> {
   const shown: Shown = { matches: [], looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [], binary: false }
+  await using opener = context.workspace.files()
   for (let at = 0; at < parts.length; at += batch) {
     const handles: Handle[] = []
     try {
       const files: (Part & WantedMatches)[] = []
       for (const part of parts.slice(at, at + batch)) {
-        const handle = await context.workspace.openFile(part.file).catch(() => undefined)
+        const handle = await opener.openFile(part.file).catch(() => undefined)
         if (!handle) {
           shown.gone.push(part.file)
           continue

@@ -24,9 +24,10 @@ export async function recounted(context: Context, directory: Handle, pattern: Pa
 async function countHeld(context: Context, pattern: Pattern, files: Counted[]): Promise<Counted[]> {
   const held = new Map<string, { told: Counted; handle: Handle }>()
   const chunks: Buffer[] = []
+  await using opener = context.workspace.files()
   try {
     for (const told of files) {
-      const handle = await context.workspace.openFile(told.file).catch(gone)
+      const handle = await opener.openFile(told.file).catch(gone)
       if (handle) held.set(handle.ref, { told, handle })
     }
     if (held.size === 0) return []

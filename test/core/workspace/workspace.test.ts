@@ -1,11 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openWorkspace, type OpenWorkspace } from '../../../build/core/workspace/index.js'
+import { openWorkspace, type Handle, type OpenWorkspace } from '../../../build/core/workspace/index.js'
 import { fc, runs } from '../../support/property.js'
 
 let base: string
@@ -240,6 +240,37 @@ describe('the workspace', () => {
     writeFileSync(join(root, 'latin'), Buffer.from([0xe9]))
     await expect(workspace.text('latin')).rejects.toMatchObject({ code: 'VT_FILE_BINARY' })
     await expect(workspace.text('sub/a.txt', { max_bytes: 3 })).rejects.toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
+  })
+
+  it('opens files in turn as it opens each alone, and stays in a folder that is swapped for a link', async () => {
+    link('out', '../out')
+    link('in', 'sub/deep/../../sub')
+    link('sub/out.txt', '../../out/secret')
+    link('sub/loop', 'loop')
+    link('sub/deep/a.txt', '../a.txt')
+    execFileSync('mkfifo', [join(root, 'sub/fifo')])
+    writeFileSync(join(root, 'top.txt'), 'top')
+    writeFileSync(Buffer.concat([Buffer.from(join(root, 'sub/')), Buffer.from([0x61, 0xff])]), 'bytes')
+    const paths = ['sub/a.txt', 'sub/a\\xff', 'top.txt', 'sub/none', 'sub/out.txt', 'sub/loop', 'sub/fifo', 'sub/deep', 'sub/deep/a.txt', 'in/a.txt', 'in/out.txt', 'out/secret', 'sub/a.txt/x', 'none/x', '../out/secret', '.', 'sub/a.txt']
+    const said = (openFile: (path: string) => Promise<Handle>) => async (path: string) => {
+      try {
+        await using file = await openFile(path)
+        return { path: file.path, resolved: file.resolved, ref: file.ref.startsWith('/proc/'), stat: file.stat, text: String(await file.read(0, 100)) }
+      } catch (error) {
+        return (error as { code: string }).code
+      }
+    }
+    const before = descriptors()
+    {
+      await using opener = workspace.files()
+      for (const path of paths) expect(await said((one) => opener.openFile(one))(path), path).toEqual(await said((one) => workspace.openFile(one))(path))
+      await (await opener.openFile('sub/a.txt')).close()
+      renameSync(join(root, 'sub'), join(root, 'aside'))
+      link('sub', '../out')
+      expect(await said((one) => opener.openFile(one))('sub/secret')).toBe('VT_PATH_OUTSIDE')
+      expect(await said((one) => opener.openFile(one))('sub/a.txt')).toMatchObject({ text: 'inside' })
+    }
+    expect(descriptors()).toBe(before)
   })
 
   it('leaves no descriptor open', async () => {
