@@ -1,7 +1,7 @@
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { deadline, sha256 } from '../../../core/base/index.js'
+import { deadline, isObject, sha256 } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest, type PluginSource } from '../../../core/trust/index.js'
@@ -32,7 +32,18 @@ const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~<>=|*+-]+)
 const gitUrl = /^(?:(?:git\+)?(?:https|ssh|file):\/\/\S+|[\w.-]+@[\w.-]+:\S+)$/
 
 /** Brings a source into a folder of our own. Throws Refusal. */
-export async function fetchSource(address: string, fetching: Fetching): Promise<Fetched> {
+export const fetchSource = async (address: string, fetching: Fetching): Promise<Fetched> => withoutGit(await fetched(address, fetching))
+
+/** The same source once more, as the lock records it. */
+export const fetchAgain = async (source: PluginSource, fetching: Fetching): Promise<Fetched> => withoutGit(await fetchedAgain(source, fetching))
+
+/** What no digest covers comes from nowhere, whoever packed it: git in that folder would be steered by it. */
+function withoutGit(one: Fetched): Fetched {
+  rmSync(join(one.root, '.git'), { recursive: true, force: true })
+  return one
+}
+
+async function fetched(address: string, fetching: Fetching): Promise<Fetched> {
   const [place, hash] = address.split('#') as [string, string?]
   const ref = fetching.ref ?? hash
   const github = /^github:([\w.-]+)\/([\w.-]+?)(?:\.git)?(?:\/(.+))?$/.exec(place)
@@ -47,13 +58,12 @@ export async function fetchSource(address: string, fetching: Fetching): Promise<
   return fromArchive(readBytes(path, { limit: mostUnpackedBytes }), { type: 'archive', path }, fetching)
 }
 
-/** The same source once more, as the lock records it. */
-export function fetchAgain(source: PluginSource, fetching: Fetching): Promise<Fetched> {
+function fetchedAgain(source: PluginSource, fetching: Fetching): Promise<Fetched> {
   const { type, url, ref, subdir, path } = source
   if (type === 'git') return fromGit({ url: url!, ref, subdir }, fetching)
   if (type === 'npm') return fromNpm(url!, fetching)
   if (type === 'archive' && url !== undefined) return fromUrl(url, { ...fetching, sha256: fetching.sha256 ?? source.integrity })
-  return fetchSource(path!, fetching)
+  return fetched(path!, fetching)
 }
 
 /** What git keeps, a bare repository or a `.git`: what is committed there is meant. */
@@ -114,7 +124,6 @@ async function fromGit({ url, ref, subdir }: { url: string; ref?: string | undef
   await git('fetch', '-q', '--depth', '1', '--no-recurse-submodules', '--', url, ref ?? 'HEAD')
   await git('checkout', '-q', 'FETCH_HEAD')
   const commit = (await git('rev-parse', 'HEAD')).trim()
-  rmSync(join(clone, '.git'), { recursive: true, force: true })
   const root = subdir === undefined ? clone : realpathSync(resolve(clone, subdir))
   if (root !== realpathSync(clone) && !root.startsWith(`${realpathSync(clone)}/`)) throw new UserError(`'${subdir}' leads out of the repository`)
   return { root, source: { type: 'git', url, ...(ref !== undefined && { ref }), commit, ...(subdir !== undefined && { subdir }) }, name: nameIn(subdir ?? url) }
@@ -126,8 +135,24 @@ const nameIn = (place: string): string => basename(basename(place) === '.git' ? 
 async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
   if (!packageSpec.test(spec)) throw new UserError(`'${spec}' is no name of an npm package`)
   const packed = await npm(['pack', spec, '--json', `--pack-destination=${fetching.into}`], fetching, (_, printed) => printed)
-  const [{ filename, integrity, version }] = JSON.parse(packed) as [{ filename: string; integrity: string; version: string }]
-  const { root } = await fromArchive(readBytes(join(fetching.into, basename(filename)), { limit: mostUnpackedBytes }), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
+  const said = saidOf(packed)
+  // What lies there, not what it is said to be called.
+  const [file, ...others] = readdirSync(fetching.into)
+  if (said === undefined || file === undefined || others.length > 0) throw new UserError('npm does not say which package it got')
+  const { root } = await fromArchive(readBytes(join(fetching.into, file), { limit: mostUnpackedBytes }), { type: 'npm', path: file }, { ...fetching, sha256: undefined })
   const name = spec.replace(/(?<=.)@.*$/, '').replace(/^@/, '').replace('/', '-')
-  return { root, source: { type: 'npm', url: spec, ref: version, integrity }, name }
+  return { root, source: { type: 'npm', url: spec, ref: said.version, integrity: said.integrity }, name }
+}
+
+/** What npm says of the package that it packed. A registry may have made it say anything. */
+function saidOf(printed: string): { integrity: string; version: string } | undefined {
+  let list: unknown
+  try {
+    list = JSON.parse(printed)
+  } catch {
+    return undefined
+  }
+  const [first] = Array.isArray(list) ? (list as unknown[]) : []
+  const { integrity, version } = isObject(first) ? first : {}
+  return typeof integrity === 'string' && typeof version === 'string' ? { integrity, version } : undefined
 }

@@ -206,6 +206,15 @@ describe('an archive', () => {
     expect(lock(made).acme.source).toMatchObject({ type: 'archive', integrity: expect.stringMatching(/^sha256-/) })
   })
 
+  it.each([['tgz', 'tar -czf acme.tgz -C src acme'], ['tar', 'tar -cf acme.tar -C src/acme .'], ['zip', `python3 -c "import shutil; shutil.make_archive('acme', 'zip', 'src')"`]])('brings no folder of git along, which no digest covers: %s', async (end, command) => {
+    await using made = await tempWorkspace({ ...files, 'src/acme/.git/config': '[core]\n\tfsmonitor = ./evil\n', 'src/acme/.git/HEAD': 'ref: refs/heads/main\n', 'src/acme/lib/.git/config': 'counted\n' })
+    execFileSync('sh', ['-c', command], { cwd: made.root })
+    const { code, stderr } = await plugins(made, 'add', `acme.${end}`, '--yes')
+    expect(code, stderr).toBe(0)
+    expect([await answer(made), existsSync(at(made, 'plugins/acme/.git')), Object.keys(lock(made).acme.files).sort()]).toEqual([{ said: 'hello' }, false, ['hello.js', 'lib/.git/config', 'vtcode.yaml']])
+    expect((await plugins(made, 'update')).stdout).toBe('acme is as it was.\n')
+  })
+
   const tar = (body: string) => `with tarfile.open('bad.tar', 'w') as t:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
   const tarEntry = (kind: string, name = 'a/x', link = kind.endsWith('LNKTYPE') || kind.endsWith('SYMTYPE') ? '/etc/passwd' : '') => tar(`i = tarfile.TarInfo(${JSON.stringify(name)})\ni.type = tarfile.${kind}\ni.linkname = ${JSON.stringify(link)}\nt.addfile(i)`)
   const tarFile = tar("for x in ['a/x', 'a/y']:\n  i = tarfile.TarInfo(x)\n  i.size = 9\n  t.addfile(i, io.BytesIO(b'nine byte'))")
@@ -325,6 +334,63 @@ describe('an npm package', () => {
       server.close()
     }
   })
+})
+
+describe('what npm and a registry say of a package', () => {
+  const isRefused = ({ code, stdout, stderr }: Ran, reason: RegExp): void => {
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(reason)])
+    expect(stderr).toMatch(/Nothing was changed\.?\n$/)
+    expect(stderr).not.toMatch(/^ +at |[\u001b\u202e]|TypeError|SyntaxError/m)
+  }
+
+  it.each(['', 'null', '[]', '{}', '[null]', '[["a.tgz"]]', '{"0":{"filename":"a.tgz"}}', '[{"filename":{"toString":1},"integrity":"x","version":"1"}]', '[{"filename":"gone.tgz","integrity":"x","version":"1"}]', '[{"filename":"../../../.npmrc","integrity":"x","version":"1"}]', '[{"filename":"..","integrity":"x","version":"1"}]', '[{"filename":"a\\u0000b","integrity":"x","version":"1"}]', 'npm notice'])('installs nothing when npm prints %j', async (printed) => {
+    await using made = await tempWorkspace()
+    put(join(made.home, '.npmrc'), 'registry=http://127.0.0.1:9/\n')
+    put(join(made.home, 'said'), printed)
+    put(join(made.home, 'bin/npm'), '#!/bin/sh\ncat "$HOME/said"\n')
+    chmodSync(join(made.home, 'bin/npm'), 0o755)
+    isRefused(await vtcode(made, ['plugins', 'add', 'npm:acme', '--yes'], { env: { PATH: `${join(made.home, 'bin')}:${process.env['PATH']}` } }), /npm does not say which package it got/)
+    expect(readdirSync(at(made, 'plugins'))).toEqual([])
+  })
+
+  it('is followed nowhere else, and ends in one sentence, whatever a registry answers', async () => {
+    await using made = await tempWorkspace({ 'secret.tgz': 'x' })
+    const dist = (tarball: unknown, integrity: unknown = `sha512-${'A'.repeat(86)}==`) => ({ name: 'acme', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': { name: 'acme', version: '1.0.0', dist: { tarball, integrity } } } })
+    let asked: string[] = []
+    const server = createServer((request, response) => {
+      asked.push(request.url!)
+      if (request.url!.startsWith('/acme')) response.end(body)
+      else response.end('not an archive')
+    }).listen(0, '127.0.0.1')
+    let body = ''
+    try {
+      await new Promise((resolve) => server.once('listening', resolve))
+      const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      put(join(made.home, '.npmrc'), `registry=${origin}/\nupdate-notifier=false\nfetch-retries=0\n`)
+      const rows: [string, unknown][] = [
+        ['no list of versions', { name: 'acme', 'dist-tags': { latest: '1.0.0' }, versions: null }],
+        ['a version of another shape', { name: 'acme', 'dist-tags': { latest: { toString: 1 } }, versions: { '1.0.0': 7 } }],
+        ['another hash', dist(`${origin}/x.tgz`)],
+        ['no archive, and no hash', dist(`${origin}/x.tgz`, null)],
+        ['a file of the machine', dist(`file://${made.root}/secret.tgz`, null)],
+        ['a program', dist('git+ssh://git@127.0.0.1/a/b.git', null)],
+        ['a name with \u001b]52;c;eA==\u0007 and \u202e in it', { ...dist(`${origin}/x.tgz`), versions: { '1.0.0': { name: '\u001b]52;c;eA==\u0007\u202e', version: '\u001b[2J', dist: { tarball: `${origin}/\u001b[2J`, integrity: 'x' } } } }],
+        ['an error that writes to a terminal', { error: '\u001b]52;c;eA==\u0007\u202e gone' }],
+        ['a list', []],
+        ['a text', 'acme'],
+      ]
+      for (const [what, said] of rows) {
+        body = JSON.stringify(said)
+        asked = []
+        const ran = await plugins(made, 'add', 'npm:acme', '--yes')
+        isRefused(ran, /npm|archive/)
+        expect(asked.filter((url) => !/^\/(?:acme|x\.tgz|%1B)/.test(url)), what).toEqual([])
+      }
+      expect(readdirSync(at(made, 'plugins'))).toEqual([])
+    } finally {
+      server.close()
+    }
+  }, 120_000)
 })
 
 describe('--deps', () => {
