@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { firstLine, moduleOf, problem, VtError, withTimeout, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
 import type { Fault } from '../input/index.js'
 import { adapterOf } from '../registry/index.js'
-import { importForeign } from '../trust/index.js'
+import { importForeign, onceWhole } from '../trust/index.js'
 import type { Adapter, AdapterContext } from './plugin_types.js'
 import { watchUncaught, type OnFault } from './uncaught.js'
 
@@ -46,12 +46,11 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
 
   async function start(contribution: Contribution): Promise<Export> {
     const placed = await verify(contribution)
-    return open(contribution, placed).catch((error: unknown) => Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)))
+    return onceWhole(fileOf(placed), () => open(contribution, placed)).catch((error: unknown) => Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)))
   }
   async function open(contribution: Contribution, placed: Contribution): Promise<Export> {
-    const { manifest, file } = placed
-    const path = moduleOf(manifest)
-    if (path === undefined) {
+    const file = fileOf(placed)
+    if (file === undefined) {
       const adapter = adapterOf(contribution, adapters)
       if (!adapter) throw importError(contribution, 'has no module and no adapter serves it')
       return ((await load(adapter)) as Adapter)(contribution, contextFor(adapter))
@@ -62,7 +61,7 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
       modules.set(contribution, main as unknown as Record<string, unknown>)
       return main
     }
-    const module = (await importModule(placed, resolve(dirname(file), path), limit, report)) as Record<string, unknown>
+    const module = (await importModule(placed, file, limit, report)) as Record<string, unknown>
     modules.set(contribution, module)
     const main = module['default']
     if (typeof main !== 'function') throw importError(contribution, main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
@@ -104,6 +103,8 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
 async function faultsBy(adapter: Contribution | undefined, contribution: Contribution, slot: SlotInfo, { load, contextFor }: Pick<Loader, 'load'> & Pick<LoaderOptions, 'contextFor'>): Promise<Fault[]> {
   return adapter?.layer === 'builtin' ? ((await ((await load(adapter)) as Adapter).prove?.(contribution, contextFor(adapter), slot)) ?? []) : []
 }
+
+const fileOf = ({ manifest, file }: Contribution): string | undefined => ((path) => path && resolve(dirname(file), path))(moduleOf(manifest))
 
 const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>
   problem('VT_PLUGIN_IMPORT', { id, module: moduleOf(manifest) ?? file, problem: text })

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { register } from 'node:module'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { programFile } from '../base/index.js'
 import { closeCopies, copyAround, requireCopied, type Closing } from './module_hooks.js'
@@ -44,6 +45,34 @@ export function moduleSource(path: string): { file: string; version: string } {
     if (stat) return { file, version: `${stat.mtimeMs}-${stat.size}` }
   }
   throw new Error('the file does not exist')
+}
+
+/** A file that was changed so long ago is taken for whole. */
+const freshMs = 1_000
+const pauseMs = 200
+const mostPauses = 10
+
+/** What `load` makes of a module. Where that fails while somebody writes its file in place, it is loaded again when the file stands still. */
+export async function onceWhole<T>(path: string | undefined, load: () => Promise<T>): Promise<T> {
+  for (let pauses = 0; ; pauses++) {
+    const before = versionOf(path)
+    try {
+      return await load()
+    } catch (error) {
+      if (before === undefined || pauses >= mostPauses || Date.now() - before.changed > freshMs) throw error
+      await sleep(pauseMs)
+      if (versionOf(path)?.version === before.version) throw error
+    }
+  }
+}
+
+function versionOf(path: string | undefined): { version: string; changed: number } | undefined {
+  try {
+    const { file, version } = moduleSource(path!)
+    return { version, changed: statSync(file).mtimeMs }
+  } catch {
+    return undefined
+  }
 }
 
 /** What `vtcode` and `vtcode/test` mean, wherever they are imported. */

@@ -66,6 +66,8 @@ export class PluginProcess {
     const importing = this.#ask({ t: 'load', file }).then(
       ({ complete }) => ({ file, complete: complete === true }),
       (error: Error) => {
+        // The file may be another one when somebody asks again.
+        this.#imported.delete(file)
         throw problem('VT_PLUGIN_IMPORT', { id: contribution.id, module: file, problem: this.#reason ?? error.message })
       },
     )

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -91,6 +91,24 @@ describe('a reload', () => {
     expect((await booted.kernel.reload()).ok).toBe(true)
     expect(await write(booted)).toBe('written')
   })
+
+  it.each(['auto', 'inline'])('takes no half of a module for the whole, while its file is overwritten in place: isolate %s', async (isolate) => {
+    await using made = await tempWorkspace({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
+    await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], config: { plugins: { isolate } } })
+    for (const half of ['', module(2).slice(0, 60), 'export const other = 1\n', "throw new Error('the end is missing')\n"]) {
+      expect(await booted.call('number')).toMatchObject({ ok: true })
+      expect((await booted.kernel.reload()).ok).toBe(true)
+      // As a program does that opens a file, cuts it off and writes: first nothing of it is there, then a part.
+      writeFileSync(join(made.root, 'tools/number.js'), half)
+      const called = booted.call('number')
+      await sleep(100)
+      writeFileSync(join(made.root, 'tools/number.js'), module(2))
+      expect(await called, half).toMatchObject({ ok: true, output: { n: 2 } })
+    }
+    writeFileSync(join(made.root, 'tools/number.js'), 'export const other = 1\n')
+    await booted.kernel.reload()
+    expect(await booted.call('number')).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_IMPORT' } })
+  }, 60_000)
 
   it('never leaves the slot of a broken override to the built-in', async () => {
     await using made = await tempWorkspace({ 'tools/mine.yaml': 'name: mine\naction: unified_file/read\nstage: override\nmodule: ./mine.js\n', 'tools/mine.js': "export default () => ({ ok: true, output: { content: 'withheld' } })\n" })
