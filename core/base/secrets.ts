@@ -189,7 +189,8 @@ export function redact(value: unknown): unknown {
     return items.every((item, index) => item === value[index]) ? value : items
   }
   let copy: Record<string, unknown> | undefined
-  for (const [key, member] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[key]
     const clean = redact(member)
     if (clean !== member) (copy ??= { ...value })[key] = clean
   }

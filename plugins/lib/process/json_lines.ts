@@ -4,11 +4,11 @@ export interface JsonLines {
   other(line: string): void
   /** A line of more than the limit: nothing of it or behind it is read. */
   tooLong(): void
-  revive?: (this: unknown, key: string, value: unknown) => unknown
+  parse?: (line: string) => unknown
 }
 
 /** A consumer of chunks that reads one JSON document a line, of `limit` bytes at most; empty lines are passed over. */
-export function jsonLines(limit: number, { value, other, tooLong, revive }: JsonLines): (chunk: Buffer) => void {
+export function jsonLines(limit: number, { value, other, tooLong, parse = JSON.parse }: JsonLines): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let size = 0
   let over = false
@@ -23,7 +23,7 @@ export function jsonLines(limit: number, { value, other, tooLong, revive }: Json
   const read = (line: string): void => {
     let parsed: unknown
     try {
-      parsed = JSON.parse(line, revive)
+      parsed = parse(line)
     } catch {
       return other(line)
     }
