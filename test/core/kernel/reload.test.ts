@@ -92,7 +92,7 @@ describe('a reload', () => {
     expect(await write(booted)).toBe('written')
   })
 
-  it.each(['auto', 'inline'])('takes no half of a module for the whole, while its file is overwritten in place: isolate %s', async (isolate) => {
+  it.each(['auto', 'inline'] as const)('takes no half of a module for the whole, while its file is overwritten in place: isolate %s', async (isolate) => {
     await using made = await tempWorkspace({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
     await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], config: { plugins: { isolate } } })
     for (const half of ['', module(2).slice(0, 60), 'export const other = 1\n', "throw new Error('the end is missing')\n"]) {
