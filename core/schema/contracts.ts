@@ -4,7 +4,7 @@ import type { ValidateFunction } from 'ajv'
 import { programFile, type Kind, type Manifest, type Schema } from '../base/index.js'
 import { faultsOf, type ContractFault } from './explain.js'
 
-export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json'
+export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json' | 'schedule_task.1.json'
 
 /** One of our published schemas, as it lies in `manifests/schema/`. */
 export function readContract(name: Contract | 'thread_event.1.json'): Schema {
