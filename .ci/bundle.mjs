@@ -22,7 +22,7 @@ const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugin
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
   // What speaks before the kernel is there.
-  { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/compiled|base\/(?:program_files|seal|state_file|hash)|config\/root|documents\/watch)\.ts/ },
+  { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|base\/(?:program_files|seal|state_file|hash)|config\/root|documents\/watch)\.ts/ },
   { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|cli|config\/evaluate|trust\/module_hooks)/ },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\/(?!sandbox)/ },
   { name: 'agent', test: /\/plugins\/agent\// },

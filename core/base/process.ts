@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
-import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { inside } from './path_text.js'
+import { isProcessRunning, processStart } from './process_identity.js'
 import type { Launch } from './types.js'
 import { watcherScript } from './watcher_script.js'
 
@@ -77,8 +78,8 @@ const leaderless = new Set<number>()
 
 /** From now on the group that `pid` leads ends with us. */
 export function watchGroup(pid: number): void {
-  for (const left of leaderless) if (!groupIsThere(left)) drop(left)
-  watched.set(pid, startOf(pid))
+  for (const left of leaderless) if (!isProcessRunning(-left)) drop(left)
+  watched.set(pid, processStart(pid))
   if (watcher) tell(`+ ${pid} ${watched.get(pid)}\n`)
   else begin()
 }
@@ -86,7 +87,7 @@ export function watchGroup(pid: number): void {
 /** The leader has ended. Who is left of its group stays on the list; a number that is free again leaves it. */
 export function leaderEnded(pid: number): void {
   if (!watched.has(pid)) return
-  if (groupIsThere(pid)) leaderless.add(pid)
+  if (isProcessRunning(-pid)) leaderless.add(pid)
   else drop(pid)
 }
 
@@ -114,22 +115,4 @@ function begin(): void {
 /** Written at once: a pipe with room takes it before we go on, and we may be killed next. */
 function tell(text: string): void {
   if (watcher?.stdin?.writable && text !== '') watcher.stdin.write(text)
-}
-
-function groupIsThere(pid: number): boolean {
-  try {
-    return process.kill(-pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** When a process began, in the clock of the system; 0 where that is not told. */
-function startOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0'
-  } catch {
-    return '0'
-  }
 }

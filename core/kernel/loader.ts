@@ -46,7 +46,7 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
 
   async function start(contribution: Contribution): Promise<Export> {
     const placed = await verify(contribution)
-    return onceWhole(fileOf(placed), () => open(contribution, placed)).catch((error: unknown) => Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)))
+    return onceWhole(placed.layer === 'builtin' ? undefined : fileOf(placed), () => open(contribution, placed)).catch((error: unknown) => Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)))
   }
   async function open(contribution: Contribution, placed: Contribution): Promise<Export> {
     const file = fileOf(placed)
@@ -104,7 +104,7 @@ async function faultsBy(adapter: Contribution | undefined, contribution: Contrib
   return adapter?.layer === 'builtin' ? ((await ((await load(adapter)) as Adapter).prove?.(contribution, contextFor(adapter), slot)) ?? []) : []
 }
 
-const fileOf = ({ manifest, file }: Contribution): string | undefined => ((path) => path && resolve(dirname(file), path))(moduleOf(manifest))
+const fileOf = ({ manifest, file }: Contribution): string | undefined => (moduleOf(manifest) === undefined ? undefined : resolve(dirname(file), moduleOf(manifest)!))
 
 const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>
   problem('VT_PLUGIN_IMPORT', { id, module: moduleOf(manifest) ?? file, problem: text })

@@ -52,7 +52,7 @@ const freshMs = 1_000
 const pauseMs = 200
 const mostPauses = 10
 
-/** What `load` makes of a module. Where that fails while somebody writes its file in place, it is loaded again when the file stands still. */
+/** What `load` makes of a module. Where that fails while somebody writes its file in place, it is loaded again when the file stands still; without a path nobody does. */
 export async function onceWhole<T>(path: string | undefined, load: () => Promise<T>): Promise<T> {
   for (let pauses = 0; ; pauses++) {
     const before = versionOf(path)
@@ -67,8 +67,9 @@ export async function onceWhole<T>(path: string | undefined, load: () => Promise
 }
 
 function versionOf(path: string | undefined): { version: string; changed: number } | undefined {
+  if (path === undefined) return undefined
   try {
-    const { file, version } = moduleSource(path!)
+    const { file, version } = moduleSource(path)
     return { version, changed: statSync(file).mtimeMs }
   } catch {
     return undefined

@@ -116,9 +116,9 @@ export class WorkspaceReading {
         if (folder?.path !== parent) {
           await close()
           folder = undefined
-          folder = await this.openDirectory(parent)
+          folder = await this.openDirectory(parent).catch(() => undefined)
         }
-        const file = folder.file(asked.slice(cut + 1))
+        const file = folder?.file(asked.slice(cut + 1))
         if (!file) return await this.openFile(asked)
         if (this.shows(file.path) && this.shows(file.resolved)) return file
         await file.close()

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, closeSync, readFileSync, unlinkSync } from 'node:fs'
-import type { Seal } from '../base/index.js'
+import { isProcessRunning, type Seal } from '../base/index.js'
 import type { Directory } from './directory.js'
 import { list, removeTree } from './tree.js'
 
@@ -66,7 +66,7 @@ export function sweepTemps(folder: Directory, seal: Seal, enter: (path: string) 
   for (const file of list(folder)) {
     const [, owner, pid] = /^((\d+)-[0-9a-f]{8})-[0-9a-f]{12}\.dirs$/.exec(file) ?? []
     // A note that is not ours may name any directory, and be of any size.
-    if (!owner || owner === token || file !== noteName(owner, seal) || isAlive(Number(pid))) continue
+    if (!owner || owner === token || file !== noteName(owner, seal) || isProcessRunning(Number(pid))) continue
     attempt(() => {
       // A directory may be gone by now; the others are looked at all the same.
       for (const line of noteText(folder, file).split('\n').filter(Boolean)) attempt(() => sweep(owner, enter(JSON.parse(line) as string)))
@@ -96,15 +96,6 @@ function sweep(owner: string, directory: Directory): void {
     for (const name of list(directory)) if (name.startsWith(`${prefix}${owner}-`)) attempt(() => removeTree(directory, name))
   } finally {
     directory.close()
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

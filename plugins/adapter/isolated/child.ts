@@ -50,9 +50,23 @@ async function call({ id, file, name, args, context }: Frame, number: number): P
   return value === undefined ? { none: true } : { value: plainAnswer(toText(id), value) }
 }
 
+/** An error as data. One that cannot be looked at, or has details that no message can hold, fails its own call all the same. */
 function plainError(error: unknown): object {
-  const { message, stack, problem: known } = (error instanceof Error ? error : { message: toText(error) }) as { message: string; stack?: string; problem?: Problem }
-  return { message: toText(message), ...(stack && { stack: toText(stack) }), ...(known && { problem: known }) }
+  try {
+    const { message, stack, problem: known } = (error instanceof Error ? error : { message: toText(error) }) as { message: string; stack?: string; problem?: Problem }
+    return { message: toText(message), ...(stack && { stack: toText(stack) }), ...(known && { problem: plainProblem(known) }) }
+  } catch {
+    return { message: 'throws an error that cannot be read' }
+  }
+}
+
+function plainProblem(known: Problem): Problem {
+  try {
+    return plainAnswer('', known)
+  } catch {
+    const { details: _, ...rest } = known
+    return plainAnswer('', rest)
+  }
 }
 
 async function leave(): Promise<void> {

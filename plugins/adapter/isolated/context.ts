@@ -29,7 +29,8 @@ const asked = ['normalize', 'stat', 'read', 'text', 'names', 'measure', 'write',
 
 /**
  * The context of a handler in a process of its own. Every method that touches files, tools or people is a request to the program and returns a
- * promise, `normalize` and the methods of `host` too; the state of a session lives as long as this process. There is no `fd` and no `ref`.
+ * promise, `normalize` and the methods of `host` too; the state of a session lives as long as this process. A handle has no `fd`, no `ref` and no
+ * methods that return other handles; `files()` opens each file by itself.
  */
 export function remoteContext(described: Described | undefined, send: (frame: Frame) => void): Link {
   const abort = new AbortController()
@@ -43,8 +44,15 @@ export function remoteContext(described: Described | undefined, send: (frame: Fr
   const ask = (method: string, ...args: unknown[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
       queued.push(() => {
-        waiting.set(++numbers, { resolve, reject })
-        send({ t: 'ask', k: numbers, method, args })
+        const k = ++numbers
+        waiting.set(k, { resolve, reject })
+        try {
+          send({ t: 'ask', k, method, args })
+        } catch (error) {
+          // What no message can hold fails the one who asks, and keeps nobody else waiting.
+          waiting.delete(k)
+          reject(error instanceof Error ? error : new Error(toText(error)))
+        }
       })
       next()
     })
@@ -66,13 +74,13 @@ type Ask = (method: string, ...args: unknown[]) => Promise<unknown>
 function make({ plugin, settings, slot, session, workspace, asks, client }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
   let reports = 0
   const files = Object.fromEntries(asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]))
-  const opened = ['open', 'openFile', 'openDirectory'].map((name) => [name, async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask)])
+  const opened = Object.fromEntries(['open', 'openFile', 'openDirectory'].map((name) => [name, async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask)]))
   return {
     signal,
     plugin,
     settings,
     slot,
-    workspace: { root: workspace, ...files, ...Object.fromEntries(opened) },
+    workspace: { root: workspace, ...files, ...opened, files: () => ({ openFile: opened['openFile'], [Symbol.asyncDispose]: async () => {} }) },
     session: { id: session, state: (key: string, begin: () => unknown) => stateOf(session, key, begin), onClose: (run: () => unknown) => void keptOf(session).closing.push(run) },
     host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), resolve: (tool: string, input?: unknown) => ask('host.resolve', tool, input), skills: () => ask('host.skills') },
     ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,

@@ -35,7 +35,7 @@ export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reas
   pipe.on('error', () => {})
   return {
     send(frame) {
-      // An answer is plain data (`plainAnswer`); a function for each member takes as long as all the rest.
+      // What a call ends with is plain data, errors too (`plainAnswer`); a function for each member takes as long as all the rest.
       const line = frame.t === 'done' ? JSON.stringify(frame) : JSON.stringify(withBytes(frame), tell)
       if (line.length > MAX_FRAME) throw new Error('it is larger than any message may be')
       if (pipe.writable) pipe.write(`${line}\n`)

@@ -1,13 +1,14 @@
 import { constants } from 'node:fs'
 import { open, readFile, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { isProcessRunning, processStart } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { readOwn } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
 
 interface Holder {
   pid: number
-  /** When the process started, as the system counts it: a number that was used again is another process. */
+  /** See `processStart`. */
   started_at: string
   boot_id: string
   host: string
@@ -16,12 +17,12 @@ interface Holder {
 /** Holds a session against every other writer. Throws VT_SESSION_LOCKED naming the process; the lock of a dead process is taken over. */
 export async function holdSession(workspace: Workspace, path: string, folder: Handle): Promise<() => Promise<void>> {
   const file = `${folder.ref}/lock`
-  const mine: Holder = { pid: process.pid, started_at: await startOf(process.pid), boot_id: await bootId(), host: hostname() }
+  const mine: Holder = { pid: process.pid, started_at: processStart(process.pid), boot_id: await bootId(), host: hostname() }
   {
     // Looking and taking are one step against others who look.
     await using _ = await workspace.lock([`${path}/lock`])
     const holder = holderIn(await readOwn(file).catch(() => undefined))
-    if (holder && (await alive(holder, mine))) throw inUse(holder, mine, `${path}/lock`)
+    if (holder && alive(holder, mine)) throw inUse(holder, mine, `${path}/lock`)
     await unlink(file).catch(() => {})
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
     const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
@@ -52,18 +53,10 @@ function inUse({ pid, host }: Holder, mine: Holder, file: string): AgentError {
   return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid} on ${JSON.stringify(host)}.`, { hint: `If nothing runs there any more, delete ${file}.` })
 }
 
-async function alive(holder: Holder, mine: Pick<Holder, 'host' | 'boot_id'>): Promise<boolean> {
+function alive(holder: Holder, mine: Pick<Holder, 'host' | 'boot_id'>): boolean {
   if (holder.host !== mine.host) return true
   if (holder.boot_id !== mine.boot_id) return false
-  try {
-    process.kill(holder.pid, 0)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
-  }
-  return (await startOf(holder.pid)) === holder.started_at
+  return isProcessRunning(holder.pid) && processStart(holder.pid) === holder.started_at
 }
 
-/** Field 22 of /proc/<pid>/stat; the name before it may hold anything. Elsewhere nothing, and the number alone decides. */
-const startOf = (pid: number): Promise<string> =>
-  readFile(`/proc/${pid}/stat`, 'utf8').then((text) => text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '', () => '')
 const bootId = (): Promise<string> => readFile('/proc/sys/kernel/random/boot_id', 'utf8').then((text) => text.trim(), () => '')

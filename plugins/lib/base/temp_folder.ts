@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isProcessRunning } from '../../../core/base/index.js'
 
 /** Where process ids mean what they mean here: containers and machines may share a temporary folder. */
 const realm = (): string => createHash('sha256').update(`${hostname()} ${namespace()}`).digest('hex').slice(0, 8)
@@ -28,7 +29,7 @@ export function tempFolder(purpose: string): string {
 function sweep(place: string, here: string): void {
   for (const name of namesIn(place)) {
     const [, pid, realm] = /^vtcode-[a-z]+-(\d+)-([0-9a-f]{8})-\w{6}$/.exec(name) ?? []
-    if (realm !== here || isRunning(Number(pid))) continue
+    if (realm !== here || isProcessRunning(Number(pid))) continue
     try {
       const stat = lstatSync(join(place, name))
       if (stat.isDirectory() && stat.uid === (process.getuid?.() ?? stat.uid)) rmSync(join(place, name), { recursive: true, force: true })
@@ -43,13 +44,5 @@ function namesIn(place: string): string[] {
     return readdirSync(place)
   } catch {
     return []
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -22,7 +22,7 @@ const LONGEST = 65_536
  * and the SDK, which take longer to load than Node, are loaded when the client has its tools. What they would have said is compared then.
  */
 export default function front(): Promise<Front | undefined> {
-  const place = placeOf(process.argv.slice(3))
+  const place = placeOf(process.argv.slice(2))
   const kept = place && readBeginning(place)
   if (!place || !kept) return Promise.resolve(undefined)
   const { stdin, stdout } = process

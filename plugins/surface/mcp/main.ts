@@ -64,7 +64,7 @@ async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string
 
 /** Keeps how the conversation begins for the next start, where it depends on nothing but what is watched. */
 function watchBeginning(kernel: Kernel, front: Front | undefined): BeginningWatch {
-  const place = front?.place ?? (process.argv[2] === 'mcp' ? placeOf(process.argv.slice(3)) : undefined)
+  const place = front?.place ?? placeOf(process.argv.slice(2))
   const keep = (beginning: Beginning) => {
     const watched = kernel.watched()
     const strangers = kernel.contributions().some(({ layer }) => layer !== 'builtin')

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { homeOf, programFile, sealOf, sha256, version, writeStateSync } from '../../../core/base/index.js'
+import { readCommandLine, type CommandLine } from '../../../core/cli/index.js'
 import { findRoot } from '../../../core/config/index.js'
 import { signatureOf } from '../../../core/documents/index.js'
 
@@ -31,34 +32,27 @@ export interface BeginningPlace {
 const KEPT = 50
 const sort = 'mcp beginning'
 
-/** What decides a list of tools beside the files that are watched. Words that bring more have no place: their list is made anew. */
-export function placeOf(words: readonly string[]): BeginningPlace | undefined {
-  const flags = flagsOf(words)
-  if (!flags) return undefined
+/** What decides a list of tools beside the files that are watched. A command line that brings more has no place: its list is made anew. */
+export function placeOf(argv: readonly string[]): BeginningPlace | undefined {
   try {
-    const home = homeOf({ home: flags['--home'] })
-    const root = flags['--workspace'] ?? findRoot(process.cwd(), home)
+    const options = optionsIn(argv)
+    if (!options) return undefined
+    const home = homeOf({ home: options.home })
+    const root = options.workspace ?? findRoot(process.cwd(), home)
     const { mtimeMs, size } = statSync(programFile('manifests/_catalogue.json'))
     const said = Object.entries(process.env).filter(([name]) => name.startsWith('VTCODE_') || name === 'HOME').sort()
-    const key = sha256(JSON.stringify([version, mtimeMs, size, programFile(), root, process.cwd(), words, said]))
+    const key = sha256(JSON.stringify([version, mtimeMs, size, programFile(), root, process.cwd(), argv, said]))
     return { home, root, file: join(home, 'cache', 'beginnings', key.slice(0, 32)) }
   } catch {
     return undefined
   }
 }
 
-/** The folders that are named, where nothing is said that decides more than they do, a mode or a form of the list. */
-function flagsOf(words: readonly string[]): Partial<Record<string, string>> | undefined {
-  const flags: Record<string, string> = {}
-  for (let at = 0; at < words.length; at++) {
-    const [, flag = '', attached] = /^(--(?:workspace|home|mode))(?:=(.*))?$/s.exec(words[at]!) ?? []
-    const value = attached ?? words[at + 1]
-    if (flag && value) {
-      flags[flag] = resolve(value)
-      if (attached === undefined) at++
-    } else if (words[at] !== '--lean' && words[at] !== '--structured') return undefined
-  }
-  return flags
+/** What is said where that is no more than folders, a mode and a form of the list, behind the verb: before it no front is asked. Throws CommandLineError. */
+function optionsIn(argv: readonly string[]): CommandLine['options'] | undefined {
+  const { options, env, log, quiet, verb, rest } = readCommandLine(argv)
+  const isPlain = Object.keys(options).every((name) => name === 'workspace' || name === 'home' || name === 'mode') && Object.keys(env).every((name) => name === 'HOME')
+  return verb === argv[0] && isPlain && log === undefined && !quiet && rest.every((word) => word === '--lean' || word === '--structured') ? options : undefined
 }
 
 /** What was kept, if it is ours and nothing has changed since. */

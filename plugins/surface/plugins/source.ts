@@ -37,7 +37,7 @@ export const fetchSource = async (address: string, fetching: Fetching): Promise<
 /** The same source once more, as the lock records it. */
 export const fetchAgain = async (source: PluginSource, fetching: Fetching): Promise<Fetched> => withoutGit(await fetchedAgain(source, fetching))
 
-/** What no digest covers comes from nowhere, whoever packed it: git in that folder would be steered by it. */
+/** No digest covers a `.git`, so none is installed, whoever packed it: git in that folder would be steered by it. */
 function withoutGit(one: Fetched): Fetched {
   rmSync(join(one.root, '.git'), { recursive: true, force: true })
   return one

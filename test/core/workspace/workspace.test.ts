@@ -251,13 +251,13 @@ describe('the workspace', () => {
     execFileSync('mkfifo', [join(root, 'sub/fifo')])
     writeFileSync(join(root, 'top.txt'), 'top')
     writeFileSync(Buffer.concat([Buffer.from(join(root, 'sub/')), Buffer.from([0x61, 0xff])]), 'bytes')
-    const paths = ['sub/a.txt', 'sub/a\\xff', 'top.txt', 'sub/none', 'sub/out.txt', 'sub/loop', 'sub/fifo', 'sub/deep', 'sub/deep/a.txt', 'in/a.txt', 'in/out.txt', 'out/secret', 'sub/a.txt/x', 'none/x', '../out/secret', '.', 'sub/a.txt']
+    const paths = ['sub/a.txt', 'sub/a\\xff', 'top.txt', 'sub/none', 'sub/out.txt', 'sub/loop', 'sub/fifo', 'sub/deep', 'sub/deep/a.txt', 'in/a.txt', 'in/out.txt', 'out/secret', 'sub/a.txt/x', 'sub/b.txt', 'none/x', 'su/a.txt', '../out/secret', '.', 'sub/a.txt']
     const said = (openFile: (path: string) => Promise<Handle>) => async (path: string) => {
       try {
         await using file = await openFile(path)
         return { path: file.path, resolved: file.resolved, ref: file.ref.startsWith('/proc/'), stat: file.stat, text: String(await file.read(0, 100)) }
       } catch (error) {
-        return (error as { code: string }).code
+        return `${(error as { code: string }).code} ${(error as Error).message}`
       }
     }
     const before = descriptors()
@@ -267,7 +267,7 @@ describe('the workspace', () => {
       await (await opener.openFile('sub/a.txt')).close()
       renameSync(join(root, 'sub'), join(root, 'aside'))
       link('sub', '../out')
-      expect(await said((one) => opener.openFile(one))('sub/secret')).toBe('VT_PATH_OUTSIDE')
+      expect(await said((one) => opener.openFile(one))('sub/secret')).toMatch(/^VT_PATH_OUTSIDE /)
       expect(await said((one) => opener.openFile(one))('sub/a.txt')).toMatchObject({ text: 'inside' })
     }
     expect(descriptors()).toBe(before)

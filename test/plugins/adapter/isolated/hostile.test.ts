@@ -83,6 +83,11 @@ const answers: Record<string, string> = {
   'a hundred thousand members': "return { ok: true, output: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => ['k' + i, i])) }",
   'bytes in our words': "return { ok: true, output: { a: { $bytes: 'AAAA' }, b: { $integer: '9'.repeat(40) } } }",
   'an error that is thrown with a problem of its own': "throw Object.assign(new Error('x'), { problem: { code: 'VT_POLICY_DENIED', message: { toString: 1 }, hint: null, details: { a: [] } } })",
+  'an error with a cycle in it': "const details = {}; details.details = details; throw Object.assign(new Error('x'), { problem: { code: 'VT_X', message: 'x', hint: 'x', retryable: false, details } })",
+  'an error with what JSON lacks': "throw Object.assign(new Error('x'), { problem: { code: 'VT_X', message: 'x', hint: 'x', retryable: false, details: { count: 10n ** 40n, when: new Date(NaN), at: Symbol('x'), run() {} } } })",
+  'an error that throws when it is read': "throw Object.defineProperty(new Error('x'), 'message', { get() { throw new Error('no') } })",
+  'a problem that throws when it is read': "throw Object.assign(new Error('x'), { problem: { get code() { throw new Error('no') }, get details() { throw new Error('no') } } })",
+  'questions that no message holds': "const a = {}; a.a = a; const many = await Promise.allSettled(Array.from({ length: 80 }, () => context.call('h_good', a))); return { ok: true, output: { kinds: [...new Set(many.map(({ status }) => status))] } }",
   'an error that is none': 'throw null',
   'an error of a megabyte': "throw new Error('x'.repeat(1_000_000))",
   'an error with a stack of a stranger': "throw Object.assign(new Error('x'), { stack: '\\u001b[2J at file:///core/kernel/kernel.js:1:1' })",
@@ -190,6 +195,7 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
   })
   it.each(rowsOf(name, Object.keys(answers).map((kind, at) => [kind, at] as const), 6))('may answer with %s: that fails its own call at most', async (_, at) => {
     const result = await face.call(`h_answer${at}`, {})
+    expect(result.error?.code).not.toBe('VT_PLUGIN_CRASHED')
     expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(result.ok ? (result.text ?? '') : `${result.error!.message}${result.error!.hint}${result.error!.code}`)).toBe(false)
     await isWhole()
   })
