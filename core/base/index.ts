@@ -8,8 +8,7 @@ export { hostPattern, isBegunBy, matchSequence, pathPattern, wildcard } from './
 export { byBytes, sha256 } from './hash.js'
 export { deepFreeze, isObject, recordedInput, toJson, jsonSize } from './json.js'
 export { decodeName, encodeName, foldedNames, inside, normalizePath, segments, shownPath } from './path_text.js'
-export { endWithUs, environment, findProgram, isProgram, leaderEnded, searchPath, signalGroup, start, watchGroup } from './process.js'
-export { isProcessRunning, processStart } from './process_identity.js'
+export { endWithUs, environment, findProgram, isProcessRunning, isProgram, leaderEnded, processStart, searchPath, signalGroup, start, watchGroup } from './process.js'
 export { programFile, version } from './program_files.js'
 export { questionText, quotedReason } from './question.js'
 export { fail, failure, notApplied, ok, plainAnswer, resultFault, strangersError, visibleResult } from './result.js'
@@ -17,7 +16,7 @@ export { GrowingText, keepSecret, looksSecret, redact, redactText, sameSize, set
 export { homeOf, sealOf, type Seal } from './seal.js'
 export { makeFolder, writeState, writeStateSync } from './state_file.js'
 export { likest, nearest } from './suggest.js'
-export { block, inert, inertJson, shortLine, toText, visible, visibleJson, visibleLine, visibleText, withoutInvisible } from './visible.js'
+export { block, inert, inertJson, shortLine, toText, visible, visibleJson, visibleLine, visibleProgress, visibleText, withoutInvisible } from './visible.js'
 export type { Contribution, ContributionInfo, Inference, Kind, Layer, Manifest, PluginFolder, PromptArgument, Stage, State } from './manifest_types.js'
 export type {
   Call, CallTool, ContentBlock, Diagnostic, Effect, Failure, Json, JsonObject, Launch, ManifestEntry, Mode, Next, Notice, Place, Problem, Resolution, Result, RightsLeft,

@@ -1,9 +1,8 @@
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { inside } from './path_text.js'
-import { isProcessRunning, processStart } from './process_identity.js'
 import type { Launch } from './types.js'
 import { watcherScript } from './watcher_script.js'
 
@@ -115,4 +114,24 @@ function begin(): void {
 /** Written at once: a pipe with room takes it before we go on, and we may be killed next. */
 function tell(text: string): void {
   if (watcher?.stdin?.writable && text !== '') watcher.stdin.write(text)
+}
+
+/** Whether a process lives, or one of a group where its number is negative. */
+export function isProcessRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** When a process began, in the clock of the system: a number that was used again is another process. '0' where that is not told. */
+export function processStart(pid: number): string {
+  try {
+    // Field 22; the name before it may hold anything, parentheses too.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0'
+  } catch {
+    return '0'
+  }
 }

@@ -11,6 +11,14 @@ export const visibleLine = (text: string): string => visible(text).replaceAll('\
 /** The same for a text of many lines that a model reads; lines may end as on Windows. */
 export const visibleText = (text: string): string => visible(text.replaceAll('\r\n', '\n'))
 
+/** A report of progress as it is told: its figures, where they are some, and what fits of its text. */
+export function visibleProgress(update: unknown): { done?: number; total?: number; text?: string } {
+  const { done, total, text } = (typeof update === 'object' && update !== null ? update : {}) as Record<string, unknown>
+  const isFigure = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+  return { ...(isFigure(done) && { done }), ...(isFigure(total) && { total }), ...(typeof text === 'string' && { text: visibleText(text.slice(0, longestProgress)) }) }
+}
+const longestProgress = 65_536
+
 /** The same within a JSON document, as its own escapes: what is parsed stays what it was. */
 export const visibleJson = (document: string): string => escaped(document, (_, char) => Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''))
 

@@ -1,4 +1,4 @@
-import { blocksOf, deepFreeze, optionsOf, redactText, visible, visibleAsker, visibleClient, visibleText } from '../base/index.js'
+import { blocksOf, deepFreeze, optionsOf, redactText, visible, visibleAsker, visibleClient, visibleProgress } from '../base/index.js'
 import type { Call, LazyAbort, Contribution, Effect, JsonObject, Result, Settings, SlotInfo } from '../base/index.js'
 import type { OpenWorkspace, Workspace } from '../workspace/index.js'
 import type { Context, Host, Judged, LessRights, LogLevel, Progress, Session } from './plugin_types.js'
@@ -181,7 +181,7 @@ class CallContext implements Context {
       this.last = now
       if (this.run.over || this.spare < 1) return
       this.spare--
-      this.run.options.onProgress?.(typeof update?.text === 'string' ? { ...update, text: visibleText(update.text) } : update)
+      this.run.options.onProgress?.(visibleProgress(update))
     }
   }
   get log() {

@@ -46,7 +46,8 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
 
   async function start(contribution: Contribution): Promise<Export> {
     const placed = await verify(contribution)
-    return onceWhole(placed.layer === 'builtin' ? undefined : fileOf(placed), () => open(contribution, placed)).catch((error: unknown) => Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)))
+    const source = placed.layer === 'builtin' ? undefined : fileOf(placed)
+    return onceWhole(source, () => open(contribution, placed)).catch((error: unknown) => Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)))
   }
   async function open(contribution: Contribution, placed: Contribution): Promise<Export> {
     const file = fileOf(placed)

@@ -7,6 +7,8 @@ const CALLS = 8
 /** Resources that are said to have changed within a second. */
 const CHANGES = 100
 
+const levels = ['debug', 'info', 'warn', 'error'] as const
+
 /** One call under way in a plugin's process, and its open handles. */
 export class ContextBridge {
   private readonly handles = new Map<number, Handle>()
@@ -92,7 +94,7 @@ export class ContextBridge {
     const now = Date.now()
     if (now - this.last < 10) return
     this.last = now
-    this.context.log(level as 'info', message.slice(0, 2_000))
+    this.context.log(levels.find((known) => known === level) ?? 'info', message.slice(0, 2_000))
   }
 
   progress(update: Progress): void {

@@ -20,6 +20,11 @@ beforeAll(async () => {
     }\n`,
     'fails.yaml': "name: fails\ndescription: Fails.\neffects: [read]\ninput: {}\nerrors: { DEMO_FAILED: { message: It failed., hint: Try again. } }\nmodule: ./fails.js\n",
     'fails.js': `export default () => ({ ok: false, error: { code: 'DEMO_FAILED', message: ${text}, hint: ${text}, retryable: false, details: { exact: ${text} } } })\n`,
+    'reports.yaml': 'name: reports\ndescription: Reports.\neffects: [read]\ninput: {}\nmodule: ./reports.js\n',
+    'reports.js': `export default (call, context) => {
+      for (const update of [undefined, null, 5, { done: 'x', total: {}, text: { toString: 1 } }, { done: NaN, total: Infinity, method: 'x' }, { done: 1, total: 2, text: 'x'.repeat(10 ** 6) }]) context.progress(update)
+      return { ok: true, output: {} }
+    }\n`,
     'asks.yaml': 'name: asks\ndescription: Asks.\neffects: [read, ask]\ninput: {}\nmodule: ./asks.js\n',
     'asks.js': `export default async (call, context) => {
       const label = 'yes' + ${text}
@@ -56,6 +61,11 @@ describe('what leaves the kernel as text', () => {
     const told: unknown[] = []
     await vt.call('speaks', {}, { onProgress: (update) => told.push(update.text), onLog: (_, message) => told.push(message) })
     expect(told).toEqual([`${shown}\nmore`, shown])
+  })
+  it('is of one form in a report of progress, and not of any length', async () => {
+    const told: object[] = []
+    expect(await vt.call('reports', {}, { onProgress: (update) => told.push(update) })).toMatchObject({ ok: true })
+    expect(told).toEqual([{}, {}, {}, {}, {}, { done: 1, total: 2, text: 'x'.repeat(65_536) }])
   })
   it('is one visible line in a question of a plugin, and the answer is the label that it gave', async () => {
     let asked: readonly Question[] = []
