@@ -130,6 +130,8 @@ describe('names of tools', () => {
       'finish/verification.ts': ['unified_exec/run'],
       // The tool that is there in one mode only.
       'finish/plan.ts': ['propose_plan'],
+      // What stays with the conversation that has a person.
+      'delegation/rights.ts': ['propose_plan', 'request_user_input'],
       // What a planner reads of the files, and what says which of them an evaluator may read.
       'finish/planned_task.ts': ['unified_search/outline'],
       'finish/work_diff.ts': ['unified_file/read'],

@@ -24,8 +24,8 @@ function overview(kernel: Kernel, io: Io): number {
   const { bold } = paint(io.stdout, io.env)
   const verbs = kernel
     .contributions()
-    // How to ask for help stands below the list.
-    .filter(({ kind, state, verb }) => kind === 'surface' && state === 'active' && verb !== 'help')
+    // How to ask for help stands below the list; what writes the pages of this project is for those who work on it.
+    .filter(({ kind, state, verb }) => kind === 'surface' && state === 'active' && verb !== 'help' && verb !== 'docs')
     .map(({ verb, description }) => [`  ${verb}`, oneLine(description ?? '')])
     .sort(([a], [b]) => (a! < b! ? -1 : 1))
   io.stdout.write(`${bold(`vtcode ${version}`)}: a runtime for coding-agent tools

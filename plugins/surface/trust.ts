@@ -19,7 +19,8 @@ export default async function trust(kernel: Kernel, argv: string[], io: Io): Pro
     say(io, 'error', `${store.fault.message} ${store.fault.problem.hint}`)
     return 1
   }
-  const items = await consentItems({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })
+  const { agentItems } = await import('../agent/cli/index.js')
+  const items = [...(await consentItems({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })), ...agentItems(kernel, io.env)]
   const waiting = items.filter((item) => !store.isTrusted(item))
   const consent = { workspace, io, store, items, waiting }
 
@@ -90,6 +91,7 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
 const setting = ({ id }: TrustItem): string | undefined => /#(custom_providers|agent\.model)$/.exec(id)?.[1]
 const question = (item: TrustItem): string => {
   if (setting(item) === 'custom_providers') return 'May your prompts and code be sent there?'
+  if (item.id.startsWith('agent:')) return `May ${oneLine(item.id)} do more than read when a conversation starts it?`
   return setting(item) === 'agent.model' ? 'May this model be asked where you name none?' : `May ${oneLine(item.id)} run with your rights?`
 }
 

@@ -14,6 +14,7 @@ export { withFlags, work, type Flags } from './work.js'
 export { chooseComponents, componentChoices, runContextOf, runContexts, type RunContext } from '../components/index.js'
 export { briefly, notAppliedLines, progress, reasonOf, summary } from '../events/index.js'
 export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certificate } from '../finish/index.js'
+export { agentItems, findAgents, namedAgent, childRights, type AgentDefinition, type AgentFault } from '../delegation/index.js'
 export { turnBounds } from '../loop/index.js'
 export { findModel, modelChoices, uncountedModels, listModels, offeredModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
 export {

@@ -1,0 +1,170 @@
+import { isUtf8 } from 'node:buffer'
+import { nearest, withoutInvisible, type Mode } from '../../../core/base/index.js'
+import { FrontmatterError, readFrontmatter } from '../../../core/skills/index.js'
+
+/** What a file says about an agent that can be started beside a conversation. */
+export interface AgentText {
+  /** Lower-case letters, digits and hyphens, at most 64. */
+  name: string
+  /** At most 1,024 characters. */
+  description: string
+  /** Names as in rules; without them every tool of the parent. */
+  tools?: readonly string[]
+  disallowed: readonly string[]
+  /** `inherit`, `small`, or the id of a model. */
+  model: string
+  reasoning_effort?: string
+  mode?: Exclude<Mode, 'full-auto'>
+  /** Answers of the model, at most. */
+  max_turns?: number
+  background: boolean
+  isolation: 'shared' | 'worktree'
+  skills: readonly string[]
+  initial_prompt?: string
+  /** Joins the system prompt; at most 32 KiB. */
+  body: string
+}
+/** A sentence about a part of a file that is not used. `line` is 1-based. */
+export interface AgentRemark {
+  severity: 'error' | 'warning'
+  message: string
+  line: number
+}
+export interface AgentReading {
+  /** Absent where the file cannot be used. */
+  agent?: AgentText
+  remarks: AgentRemark[]
+}
+
+export const agentLimits = { file: 64 * 1024, body: 32 * 1024, description: 1024, list: 200 }
+const namePattern = /^[a-z][a-z0-9-]{0,63}$/
+const keys = ['name', 'description', 'tools', 'disallowedTools', 'model', 'reasoning_effort', 'mode', 'permissionMode', 'maxTurns', 'background', 'isolation', 'skills', 'initialPrompt'] as const
+/** What would widen rights, or run something by itself. */
+const neverGiven = ['hooks', 'mcpServers', 'allow', 'allowedTools', 'permissions', 'rules']
+/** What other programs draw with. */
+const quietly = ['color', 'version', 'author', 'license', 'metadata', 'tags']
+/** Words of Claude Code. */
+const claudeModes: Readonly<Record<string, AgentText['mode']>> = { plan: 'plan', default: 'ask', acceptEdits: 'auto' }
+const modes: readonly string[] = ['plan', 'ask', 'auto']
+
+/** Reads a definition. Contract: does not throw; what it says about rights can only take some away. */
+export function parseAgent(bytes: Uint8Array): AgentReading {
+  try {
+    if (!isUtf8(bytes)) throw new FrontmatterError('The file is not UTF-8.', 1)
+    const text = Buffer.from(bytes).toString().replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
+    const { fields, body } = readFrontmatter(text)
+    return new Reader(fields, text).read(body)
+  } catch (error) {
+    if (!(error instanceof FrontmatterError)) throw error
+    return { remarks: [{ severity: 'error', message: error.message, line: error.line }] }
+  }
+}
+
+class Reader {
+  private readonly remarks: AgentRemark[] = []
+  constructor(
+    private readonly fields: Readonly<Record<string, unknown>>,
+    private readonly source: string,
+  ) {}
+
+  read(body: string): AgentReading {
+    this.judgeKeys()
+    const [name, description, prompt] = [this.name(), this.text('description'), body.trim()]
+    if (description === undefined) this.fault('description', 'The agent has no description: say in one sentence what it is for.')
+    if (description !== undefined && description.length > agentLimits.description) this.fault('description', `The description has ${description.length} characters; at most ${agentLimits.description} are used.`)
+    if (Buffer.byteLength(prompt) > agentLimits.body) this.fault('name', `The text behind the front matter has ${Buffer.byteLength(prompt)} bytes; at most ${agentLimits.body} are used.`)
+    const { remarks } = this
+    const optional = { tools: this.list('tools'), reasoning_effort: this.text('reasoning_effort'), mode: this.mode(), max_turns: this.count('maxTurns'), initial_prompt: this.text('initialPrompt') }
+    const rest = {
+      disallowed: this.list('disallowedTools') ?? [], model: this.text('model') ?? 'inherit', background: this.yes('background'), isolation: this.isolation(), skills: this.list('skills') ?? [], body: prompt,
+    }
+    if (name === undefined || description === undefined || remarks.some(({ severity }) => severity === 'error')) return { remarks }
+    const known = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) as Partial<AgentText>
+    return { agent: { name, description: withoutInvisible(description), ...known, ...rest }, remarks }
+  }
+
+  private judgeKeys(): void {
+    for (const key of Object.keys(this.fields)) {
+      if ((keys as readonly string[]).includes(key) || quietly.includes(key)) continue
+      if (neverGiven.includes(key)) this.warn(key, `'${key}' is ignored: a definition gives no rights and starts nothing by itself.`)
+      else this.warn(key, `Unknown key '${key.slice(0, 64)}'${suggestion(key, keys)}; known: ${keys.join(', ')}.`)
+    }
+  }
+
+  private name(): string | undefined {
+    const name = this.text('name')
+    if (name !== undefined && namePattern.test(name)) return name
+    this.fault('name', name === undefined ? 'The agent has no name.' : `The name ${JSON.stringify(name.slice(0, 80))} is not made of 1 to 64 lower-case letters, digits and hyphens, beginning with a letter.`)
+    return undefined
+  }
+
+  private mode(): AgentText['mode'] {
+    const own = this.text('mode')
+    if (own !== undefined && modes.includes(own)) return own as AgentText['mode']
+    if (own !== undefined) this.warn('mode', `The mode '${own.slice(0, 40)}' is ignored; a definition may say plan, ask or auto.`)
+    const theirs = this.text('permissionMode')
+    if (theirs === undefined) return undefined
+    if (Object.hasOwn(claudeModes, theirs)) return claudeModes[theirs]
+    this.warn('permissionMode', `permissionMode '${theirs.slice(0, 40)}' is ignored: an agent never has more rights than the conversation that starts it.`)
+    return undefined
+  }
+
+  private isolation(): AgentText['isolation'] {
+    const value = this.text('isolation') ?? 'shared'
+    if (value === 'shared' || value === 'worktree') return value
+    this.warn('isolation', `isolation '${value.slice(0, 40)}' is ignored; it is shared or worktree.`)
+    return 'shared'
+  }
+
+  private count(key: string): number | undefined {
+    const text = this.text(key)
+    if (text === undefined) return undefined
+    const value = Number(text)
+    if (Number.isInteger(value) && value >= 1 && value <= 1000) return value
+    this.warn(key, `${key} '${text.slice(0, 40)}' is ignored; it is a whole number from 1 to 1000.`)
+    return undefined
+  }
+
+  private yes(key: string): boolean {
+    const text = this.text(key)
+    if (text !== undefined && text !== 'true' && text !== 'false') this.warn(key, `${key} '${text.slice(0, 40)}' is ignored; it is true or false.`)
+    return text === 'true'
+  }
+
+  /** A list, or words with commas between them; a specifier in parentheses cannot be kept, so that such an entry is left out. */
+  private list(key: string): string[] | undefined {
+    const value = this.fields[key]
+    if (value === undefined || value === '*') return undefined
+    const words = (Array.isArray(value) ? value.map(String) : typeof value === 'string' ? value.split(/,(?![^(]*\))/) : []).map((word) => word.trim()).filter(Boolean)
+    if (!Array.isArray(value) && typeof value !== 'string') this.warn(key, `'${key}' is neither a list nor words with commas between them, and nothing of it is used.`)
+    const narrow = key === 'tools' ? words.filter((word) => word.includes('(')) : []
+    for (const word of narrow) this.warn(key, `The tool '${word.slice(0, 80)}' is left out: a definition names whole tools.`)
+    const named = words.filter((word) => !narrow.includes(word)).map((word) => word.replace(/\(.*$/s, ''))
+    if (named.length > agentLimits.list) this.warn(key, `'${key}' has ${named.length} entries; the first ${agentLimits.list} are used.`)
+    return named.slice(0, agentLimits.list)
+  }
+
+  private text(key: string): string | undefined {
+    const value = this.fields[key]
+    if (value === undefined) return undefined
+    if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim()
+    this.warn(key, `'${key}' is not text and is ignored.`)
+    return undefined
+  }
+
+  private fault(key: string, message: string): void {
+    this.remarks.push({ severity: 'error', message, line: this.line(key) })
+  }
+  private warn(key: string, message: string): void {
+    this.remarks.push({ severity: 'warning', message, line: this.line(key) })
+  }
+  private line(key: string): number {
+    const at = this.source.split('\n').findIndex((line) => line.startsWith(`${key}:`))
+    return at < 0 ? 1 : at + 1
+  }
+}
+
+const suggestion = (word: string, known: readonly string[]): string => {
+  const like = nearest(word, [...known])
+  return like === undefined ? '' : `; nearest: ${like}`
+}

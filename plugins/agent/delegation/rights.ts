@@ -1,0 +1,41 @@
+import type { Mode, RightsLeft, SlotInfo } from '../../../core/base/index.js'
+import { stricterMode } from '../../../core/config/index.js'
+import type { Kernel } from '../../../core/kernel/index.js'
+import { leaves } from '../../../core/registry/index.js'
+import type { AgentDefinition } from './find.js'
+
+/** What a child may do: never more than its parent. */
+export interface ChildRights {
+  mode: Mode
+  /** Slots by their names, and globs that written paths must match. */
+  only: RightsLeft & { tools: readonly string[] }
+  /** It can change files. */
+  writes: boolean
+}
+/** The rights that a child cannot exceed. */
+export interface ParentRights {
+  mode: Mode
+  only: RightsLeft | undefined
+}
+type AskedRights = Pick<AgentDefinition, 'tools' | 'disallowed' | 'mode' | 'trusted'>
+/** Belongs to the conversation that has a person, or to the one above. */
+const ofParent = ['propose_plan', 'request_user_input']
+export const reportTool = 'report_result'
+export const agentsTool = 'agents'
+
+/** The rights of a child: those of the parent, cut by the definition. An untrusted definition reads and does nothing else. */
+export function childRights(kernel: Kernel, parent: ParentRights, agent: AskedRights, how: { delegates: boolean; write_paths?: readonly string[] }): ChildRights {
+  const mode = agent.trusted ? stricterMode(parent.mode, agent.mode ?? parent.mode) : 'plan'
+  const isLeft = (slot: SlotInfo): boolean => {
+    if (slot.tool === reportTool) return true
+    if (ofParent.includes(slot.tool) || (slot.tool === agentsTool && !how.delegates)) return false
+    if (parent.only?.tools && !leaves(parent.only.tools, slot)) return false
+    if (!agent.trusted && !leaves(['read'], slot)) return false
+    if (agent.tools && !leaves(agent.tools, slot)) return false
+    return !agent.disallowed.some((name) => leaves([name], slot))
+  }
+  const left = kernel.list().filter(isLeft)
+  const writes = mode !== 'plan' && left.some(({ effects }) => effects.includes('write'))
+  const globs = how.write_paths ?? parent.only?.writes
+  return { mode, only: { tools: left.map(({ slot }) => slot), ...(globs && { writes: globs }) }, writes }
+}

@@ -1,0 +1,68 @@
+import { isAbsolute, relative } from 'node:path'
+import type { Io, Kernel } from '../../core/index.js'
+import { findAgents, namedAgent, printFailure, childRights, type AgentDefinition, type AgentFault } from '../agent/cli/index.js'
+import { asDocument, columns, oneLine, printable, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
+
+/** `vtcode agents`: which agents a conversation can start, what one of them may do, and what is wrong with definitions. */
+export default async function agents(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  let code = 0
+  const { agents: all, faults } = findAgents(kernel, io.env)
+  const command = verb('agents', 'Lists the agents that a conversation can start beside itself, shows one, checks the definitions. At a terminal as text, into a pipe as JSON; --json and --text choose.', io)
+  command.command('list', { isDefault: true }).option('--json').option('--text').action((form: OutputForm) => list(kernel, all, asDocument(io, form), io))
+  command
+    .command('show <name>')
+    .description('what it is for, what it may do, and its text')
+    .option('--json')
+    .option('--text')
+    .action((name: string, form: OutputForm) => {
+      try {
+        show(kernel, namedAgent({ agents: all, faults }, name), faults, asDocument(io, form), io)
+      } catch (error) {
+        code = printFailure(kernel, error, io)
+      }
+    })
+  command
+    .command('check')
+    .description('what of the definitions is not used, and why')
+    .option('--json')
+    .option('--text')
+    .action((form: OutputForm) => void (code = check(kernel, faults, asDocument(io, form), io)))
+  return runCommand(command, argv, () => code)
+}
+
+function list(kernel: Kernel, all: readonly AgentDefinition[], json: boolean, io: Io): void {
+  const rows = all.map(({ name, description, source, plugin, model, trusted, file }) => ({ name, source: plugin ?? source, mode: modeOf(kernel, all, name), model, trusted, description, file: placeIn(kernel, file) }))
+  if (json) return void io.stdout.write(`${JSON.stringify({ agents: rows })}\n`)
+  io.stdout.write(columns([['name', 'from', 'mode', 'model', 'description'], ...rows.map(({ name, source, mode, model, description }) => [name, source, mode, model, oneLine(description)])]))
+}
+
+const modeOf = (kernel: Kernel, all: readonly AgentDefinition[], name: string): string => rightsIn(kernel, all.find((one) => one.name === name)!).mode
+const rightsIn = (kernel: Kernel, agent: AgentDefinition) => childRights(kernel, { mode: kernel.mode(), only: undefined }, agent, { delegates: false })
+
+function show(kernel: Kernel, agent: AgentDefinition, faults: readonly AgentFault[], json: boolean, io: Io): void {
+  const { body, item: _, ...said } = agent
+  const { mode, only } = rightsIn(kernel, agent)
+  const remarks = faults.filter(({ file }) => file === agent.file).map(({ severity, message, line }) => ({ severity, message, line }))
+  if (json) return void io.stdout.write(`${JSON.stringify({ ...said, file: placeIn(kernel, agent.file), mode, slots: only.tools, prompt: body, remarks })}\n`)
+  const rows = [
+    ['name', agent.name], ['from', `${agent.plugin ?? agent.source}, ${placeIn(kernel, agent.file)}`], ['description', agent.description], ['mode', mode], ['model', agent.model],
+    ['may call', only.tools.join(', ')], ['isolation', agent.isolation], ['background', String(agent.background)],
+    ...remarks.map(({ message, line }) => ['remark', `line ${line}: ${message}`]),
+  ]
+  io.stdout.write(`${columns(rows.map((row) => row.map((cell) => oneLine(cell!))))}\n${printable(body)}\n`)
+}
+
+/** Exit code 1 where a file cannot be used at all. */
+function check(kernel: Kernel, faults: readonly AgentFault[], json: boolean, io: Io): number {
+  const told = faults.map(({ file, ...one }) => ({ code: 'VT_AGENT_DEFINITION', ...one, file: placeIn(kernel, file) }))
+  const bad = told.some(({ severity }) => severity === 'error')
+  if (json) io.stdout.write(`${JSON.stringify({ ok: !bad, remarks: told })}\n`)
+  else if (told.length === 0) io.stdout.write('Every definition is used as it stands.\n')
+  else for (const { severity, message, line, file } of told) say(io, severity, `${oneLine(file)}:${line}: ${oneLine(message)}`)
+  return bad ? 1 : 0
+}
+
+function placeIn({ workspace }: Kernel, file: string): string {
+  const way = relative(workspace, file)
+  return way.startsWith('..') || isAbsolute(way) ? file : way
+}
