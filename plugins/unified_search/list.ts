@@ -1,4 +1,4 @@
-import { ok, VtError, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
+import { ok, problem, VtError, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
 import { byPath, firstInPathOrder, pluralized, fitting, inOneLine, inPathOrder, remarks } from '../lib/base/index.js'
 import { choose, entriesBelow, glob, isGlob, look, nameOf, parentOf, patternRefusal, countMatches, searchOurselves, unsortedFilesBelow, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
 import { tree } from './list/tree.js'
@@ -169,9 +169,15 @@ function filter(input: ListInput): (row: Row) => boolean {
   return (row) => tests.every((test) => test(row))
 }
 
-/** A name is matched by a glob, or holds the text. */
+/** A name is matched by a glob, or holds the text. Throws VT_INPUT_INVALID for a glob of too many parts. */
 function named(pattern: string, sensitive: boolean): (name: string) => boolean {
-  if (isGlob(pattern)) return glob(pattern, sensitive)
+  if (isGlob(pattern)) {
+    try {
+      return glob(pattern, sensitive)
+    } catch (error) {
+      throw problem('VT_INPUT_INVALID', { problem: `'name_pattern' ${JSON.stringify(pattern.slice(0, 80))} ${(error as Error).message}.` })
+    }
+  }
   const wanted = sensitive ? pattern : pattern.toLowerCase()
   return (name) => (sensitive ? name : name.toLowerCase()).includes(wanted)
 }

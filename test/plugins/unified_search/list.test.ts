@@ -69,6 +69,7 @@ describe('modes', () => {
     expect(await paths(ws, { mode: 'find_name', name_pattern: 'App', case_sensitive: true })).toEqual(['src/App.ts'])
     expect(await paths(ws, { mode: 'find_name', pattern: 'src/**/[a-l]*.{txt,md}' })).toEqual(['src/deep/er/still/leaf.txt'])
     expect(await paths(ws, { mode: 'find_name', name_pattern: 'e', entry_type: 'dir' })).toEqual(['src/deep', 'src/deep/er'])
+    for (const name of ['pattern', 'name_pattern']) expect(await ws.call('unified_search', { action: 'list', mode: 'find_name', [name]: '{a,b}'.repeat(30) })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', message: expect.stringMatching(/^'(?:name_)?pattern' .* more than 1,?000 alternatives\.$/) } })
   })
   it('find_content shows files with their number of matching lines', async () => {
     await using ws = await bootKernel({ files: project })

@@ -20,11 +20,12 @@ function plainHost(rule: string): string {
   return /[/?#@\\\s]/.test(rule) || !URL.canParse(text) ? rule.toLowerCase().replace(/\.+$/, '') : hostOf(new URL(text))
 }
 
-/** An address as it is reached: one of IPv4 that an IPv6 address carries (mapped, NAT64, 6to4, compatible) is that address. */
+/** An address as it is reached: one of IPv4 that an IPv6 address carries (mapped, NAT64, 6to4, compatible) is that address, and where none is named, the machine itself answers. */
 function reached(address: string): ReturnType<typeof ipaddr.process> {
   const parsed = ipaddr.process(address)
-  if (parsed.kind() === 'ipv4') return parsed
   const bytes = parsed.toByteArray()
+  if (bytes.every((byte) => byte === 0)) return ipaddr.parse(parsed.kind() === 'ipv4' ? '127.0.0.1' : '::1')
+  if (parsed.kind() === 'ipv4') return parsed
   // Below ::/96 lies also this machine, `::1`.
   const compatible = bytes.slice(0, 12).every((byte) => byte === 0) && bytes[12] !== 0
   const carried = compatible ? { at: 12 } : carriers.find(({ prefix }) => prefix.every((byte, at) => bytes[at] === byte))

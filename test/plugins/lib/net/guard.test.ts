@@ -86,6 +86,12 @@ describe('a rule about hosts', () => {
     expect(refused('http://8.8.8.8/', { deny_hosts: ['8.8.8.9', '9.9.9.0/24', '2001:db8::/32'] })).toBe(false)
     await expect(addressesOf('localhost', settings({ deny_hosts: ['127.0.0.0/8', '::1'], private_hosts: ['*'] }))).rejects.toMatchObject({ name: 'VT_WEB_BLOCKED' })
   })
+  it('that denies this machine denies it where no address is named', () => {
+    const denied = (rule: string) => (host: string) => refused(`http://${host}:8080/`, { deny_hosts: [rule], private_hosts: ['*'] })
+    for (const host of ['0.0.0.0', '0', '0x0', '000.0', '0.0.0.0.', '[::ffff:0.0.0.0]', '[::ffff:0:0]']) for (const rule of ['127.0.0.1', '127.0.0.0/8', '0.0.0.0']) expect([host, rule, denied(rule)(host)]).toEqual([host, rule, true])
+    for (const host of ['[::]', '[0:0::0]', '[::0.0.0.0]']) for (const rule of ['::1', '::', '::/127']) expect([host, rule, denied(rule)(host)]).toEqual([host, rule, true])
+    expect(['127.0.0.1', '[::1]', '[::]'].map(denied('10.0.0.0/8'))).toEqual([false, false, false])
+  })
   it('opens no address of a cloud that answers with what it knows of the machine', async () => {
     const clouds = ['169.254.169.254', '169.254.170.2', '168.63.129.16', '100.100.100.200', '192.0.0.192', '[fd00:ec2::254]', '[fd20:ce::254]']
     for (const host of clouds.flatMap((one) => (one.startsWith('[') ? [one] : spellings(one)))) {
