@@ -90,7 +90,8 @@ describe('the calls of an agent', () => {
     const where = (form: RegExp): string[] => agent.filter((file) => form.test(text(file)))
     // A decision about a plan has the same name.
     expect(where(/\bexecute\b(?!:|' \|)|\.execute\b/)).toEqual(['plugins/agent/thread.ts'])
-    expect(where(/\.call\(|\bcall\b[^()\n]*\}\s*=\s*(?:this\.)?(?:thread\.)?kernel\b/)).toEqual(['plugins/agent/components/builtin.ts'])
+    // What a person calls by hand is no call of an agent.
+    expect(where(/\.call\(|\bcall\b[^()\n]*\}\s*=\s*(?:this\.)?(?:thread\.)?kernel\b/)).toEqual(['plugins/agent/components/builtin.ts', 'plugins/surface/chat/persons_calls.ts'])
     const thread = text('plugins/agent/thread.ts')
     expect([...thread.matchAll(/execute\.run\(/g)]).toHaveLength(1)
     expect(/async perform\([^]*?\n {2}\}/.exec(thread)?.[0]).toMatch(/execute\.run\(name, input, \{[^}]*\bmode\b[^]*\bonly\b[^]*\blent\b/)

@@ -40,18 +40,18 @@ export function environment(env: Record<string, string | undefined> = process.en
  * group (sindresorhus/execa#96) and waits beyond its own time limit for any process that holds a pipe; `runShort` of the plugins adds both.
  */
 export function start({ file, args, cwd, env }: Launch, stdio: StdioOptions, lifetime: Lifetime = 'ours'): ChildProcess {
-  const child = spawn(file, args, { cwd, env, detached: true, stdio, windowsHide: true })
-  if (lifetime !== 'own') endWithUs(child, lifetime)
+  const child = spawn(file, args, { cwd, env, detached: lifetime !== 'shared', stdio, windowsHide: true })
+  if (lifetime === 'ours' || lifetime === 'brief') endWithUs(child, lifetime)
   return child
 }
 
-/** `ours`: ends with us, however we end. `brief`: so does what runs longer than a moment. `own`: a program of the user's, which stays. */
-export type Lifetime = 'ours' | 'brief' | 'own'
+/** `ours`: ends with us, however we end. `brief`: so does what runs longer than a moment. `own`: a program of the user's, which stays. `shared`: one in our own group, which has the terminal in our place. */
+export type Lifetime = 'ours' | 'brief' | 'own' | 'shared'
 
 const momentMs = 200
 
 /** Puts the group that a child leads on the list of what ends with us, for as long as somebody of it runs. */
-export function endWithUs(child: ChildProcess, lifetime: Exclude<Lifetime, 'own'>): void {
+export function endWithUs(child: ChildProcess, lifetime: 'ours' | 'brief'): void {
   const { pid } = child
   if (pid === undefined) return
   child.once('exit', () => leaderEnded(pid))

@@ -403,6 +403,12 @@ export type Config = {
     /** Default: `true`. */
     redact?: boolean
   }
+  ui?: {
+    /** Colors of the chat; auto: as the terminal says of itself. Default: `auto`. */
+    theme?: 'auto' | 'dark' | 'light' | 'none'
+    /** Other keys for what the screen does, such as `steer: [alt+s]`; the names are those of docs/terminal.md. */
+    key_bindings?: { [name: string]: string[] }
+  }
   trust?: {
     /** Variables a workspace file may expand. */
     workspace_env?: string[]

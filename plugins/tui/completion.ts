@@ -5,8 +5,8 @@ import type { SessionOptions, SlashCommand } from './types.js'
 /** What `/` at the begin of a message and `@` before a path offer. */
 export class MenuCompletion implements AutocompleteProvider {
   constructor(
-    private readonly commands: readonly SlashCommand[],
-    private readonly files: SessionOptions['files'],
+    public commands: readonly SlashCommand[],
+    public files: SessionOptions['files'],
   ) {}
 
   async getSuggestions(lines: string[], cursorLine: number, cursorCol: number): Promise<AutocompleteSuggestions | null> {
@@ -38,6 +38,8 @@ export class MenuCompletion implements AutocompleteProvider {
 
   applyCompletion(lines: string[], cursorLine: number, cursorCol: number, { value }: AutocompleteItem, prefix: string): { lines: string[]; cursorLine: number; cursorCol: number } {
     const line = lines[cursorLine] ?? ''
+    // What was typed since the menu was made is not what it speaks of.
+    if (!line.slice(0, cursorCol).endsWith(prefix) || (prefix.startsWith('/') && cursorCol !== prefix.length)) return { lines, cursorLine, cursorCol }
     // A path is followed by what is said about it; a command that takes something by that.
     const wants = this.commands.some(({ name, arguments: behind }) => `/${name}` === value && behind !== undefined)
     const put = value.startsWith('@') || wants ? `${value} ` : value

@@ -15,6 +15,8 @@ import type { SessionOptions, UiCommand, UiEvent, UiHandle } from './types.js'
 const frame_ms = 34
 const mostAtOnce = 4
 const again_ms = 2000
+/** So many characters go to the clipboard: terminals take no more in one sequence. */
+const mostCopied = 50_000
 const [focusIn, focusOut] = ['\u001b[I', '\u001b[O']
 
 /** One session: keys go in, frames come out. */
@@ -49,7 +51,7 @@ export class Drive implements UiHandle {
     this.prompt = new PromptEditor(options, () => this.theme, { rows: () => this.port.rows, changed: () => this.draw() })
     this.prompt.placeholder = options.placeholder
     this.prompt.onSubmit = (text) => this.submit(text)
-    for (const text of options.history) this.prompt.remember(text)
+    this.prompt.offer({ history: options.history })
     this.overlays = new Overlays({ draw: () => this.draw(), isEmpty: () => this.prompt.isEmpty, answer: (id, answer) => this.answered(id, answer) })
     this.unguard = guardTerminal({ leave: () => this.leave(), enter: () => this.enter(), end: () => {} })
     this.ticker = setInterval(() => this.shown.busy && this.draw(), spin_ms)
@@ -87,15 +89,18 @@ export class Drive implements UiHandle {
     else if (command.type === 'close_overlay') this.overlays.close(command.id)
     else if (command.type === 'theme') this.theme = themeNamed(command.name)
     else if (command.type === 'title') this.port.write(`\u001b]0;${plainTitle(command.text)}\u0007`)
-    else if (command.type === 'notify') this.notify(command.text)
+    else if (command.type === 'notify') this.notify(command)
+    else if (command.type === 'copy') this.port.write(`\u001b]52;c;${Buffer.from(command.text.slice(0, mostCopied)).toString('base64')}\u0007`)
+    else if (command.type === 'offer') this.prompt.offer(command)
     else if (command.type === 'suspend') this.leave()
     else if (command.type === 'resume') this.enter()
     else if (command.type === 'redraw') this.screen.clear()
     else this.close()
   }
 
-  private notify(text: string): void {
-    this.port.write(this.focused ? '\u0007' : `\u001b]9;${plainTitle(text)}\u0007\u0007`)
+  private notify({ text, away = false }: UiCommand & { type: 'notify' }): void {
+    if (!this.focused) this.port.write(`\u001b]9;${plainTitle(text)}\u0007\u0007`)
+    else if (!away) this.port.write('\u0007')
   }
 
   private open(): void {

@@ -12,13 +12,15 @@ const mark = '> '
 export class PromptEditor {
   placeholder = ''
   private readonly editor: Editor
+  private readonly menu: MenuCompletion
 
   constructor({ slashCommands, files }: Pick<SessionOptions, 'slashCommands' | 'files'>, private theme: () => Theme, terminal: { rows(): number; changed(): void }) {
     // What the editor asks of the renderer that it was made for.
     const host = { requestRender: () => terminal.changed(), terminal: { get rows() { return terminal.rows() } } }
     this.editor = new Editor(host as unknown as TUI, editorTheme(theme), { autocompleteMaxVisible: 8 })
     this.editor.focused = true
-    this.editor.setAutocompleteProvider(new MenuCompletion(slashCommands, files))
+    this.menu = new MenuCompletion(slashCommands, files)
+    this.editor.setAutocompleteProvider(this.menu)
   }
 
   set onSubmit(take: (text: string) => void) {
@@ -38,6 +40,10 @@ export class PromptEditor {
     return this.editor.isShowingAutocomplete()
   }
 
+  offer({ slashCommands = this.menu.commands, files = this.menu.files, history = [] }: Partial<Pick<SessionOptions, 'slashCommands' | 'files' | 'history'>>): void {
+    Object.assign(this.menu, { commands: slashCommands, files })
+    for (const text of history) this.remember(text)
+  }
   insert(text: string): void {
     this.editor.insertTextAtCursor(text)
   }

@@ -44,8 +44,8 @@ export type Overlay =
       title: string
       body: readonly Block[]
       answers: readonly { key: string; value: string; label: string }[]
-      /** The value whose answer is a text. */
-      text?: { value: string; label: string; initial?: string }
+      /** The values whose answers are texts, which may begin with something to change. */
+      texts?: readonly { value: string; label: string; initial?: string }[]
     }
   /** A text to page through. */
   | { kind: 'pager'; id: string; title: string; body: readonly Block[] }
@@ -73,8 +73,12 @@ export type UiCommand =
   | { type: 'suspend' | 'resume' | 'redraw' | 'shutdown' }
   /** The title of the window. */
   | { type: 'title'; text: string }
-  /** A person is waited for: a bell, and a notification where the terminal shows some. */
-  | { type: 'notify'; text: string }
+  /** A person is waited for: a bell, and a notification where the terminal shows some; `away`: only where the terminal has not the focus. */
+  | { type: 'notify'; text: string; away?: boolean }
+  /** Puts a text on the clipboard of the person, where the terminal lets programs do that. */
+  | { type: 'copy'; text: string }
+  /** What the editor offers from now on. */
+  | ({ type: 'offer' } & Partial<Pick<SessionOptions, 'slashCommands' | 'files' | 'history'>>)
 
 /** What a person does. */
 export type UiEvent =

@@ -18,6 +18,6 @@ export { agentItems, findAgents, namedAgent, childRights, type AgentDefinition, 
 export { turnBounds } from '../loop/index.js'
 export { findModel, modelChoices, uncountedModels, listModels, offeredModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
 export {
-  adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy,
-  writeApproval, type PendingApproval, type SessionManifest,
+  adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy, turnsOf,
+  wordsOf, writeApproval, type PendingApproval, type SessionManifest,
 } from '../session/index.js'

@@ -13,7 +13,7 @@ export { adoptSession, closeUnfinished, repair, restore, type Restored } from '.
 export { removeSession, tidy } from './retention.js'
 export { messageOfTask, type AgentTask, type GivenImage } from './task.js'
 export { foldersThere, forgetSession } from './traces.js'
-export { finished, finishRevert, revert } from './revert.js'
+export { finished, finishRevert, revert, turnsOf, wordsOf } from './revert.js'
 export { planRewind } from './rewind.js'
 export { allSessions, findSession, homeOfSession, lastSession, noteSession, ownSessions } from './session_index.js'
 export { callEnd, callsIn, conversationTable, messageText, resultPart, unanswered, type ConversationState } from './state.js'

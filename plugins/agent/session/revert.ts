@@ -1,11 +1,12 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { AgentError, type Fact, type JournalRecord, type RevertScope } from '../base/index.js'
+import { recordsOf } from './fork.js'
 import { lineOf, readOwnJournal } from './journal.js'
 import { envelopeOf } from './memory.js'
 import { isMade } from './recover_calls.js'
 import { carryOut, planRewind, type Rewind } from './rewind.js'
-import { conversationTable } from './state.js'
+import { conversationTable, messageText } from './state.js'
 import { before } from './state_table.js'
 import { openStore } from './store.js'
 
@@ -66,6 +67,32 @@ const nothing: Rewind = { operations: [], reverted: [], skipped: [], conflicts: 
 const idOf = (turn: number): string => `revert-${turn}`
 /** The fact after a revert whose files are restored. */
 export const finished = (turn: number): Fact => ({ kind: 'note', text: `The files are as they were before turn ${turn}.` })
+
+/** A turn that can be gone back to: its number, and what began it. */
+export interface PastTurn {
+  turn: number
+  ts: string
+  text: string
+}
+
+/** The turns that a person began, as the conversation is now, the first one first. Errors: VT_SESSION_NOT_FOUND, VT_SESSION_CORRUPT, VT_SESSION_FOREIGN. */
+export async function turnsOf(workspace: Workspace, session_id: string): Promise<PastTurn[]> {
+  let turns: PastTurn[] = []
+  for (const record of await recordsOf(workspace, session_id)) {
+    if (record.kind === 'revert' && record.scope !== 'code') turns = turns.filter(({ turn }) => turn < record.to_turn)
+    if (record.kind === 'turn_start' && record.input.origin !== 'harness') turns.push({ turn: record.turn, ts: record.ts, text: messageText(record.input) })
+  }
+  return turns
+}
+
+/** What was said in a conversation, by a person and by the model; without calls, and without what the harness said. Errors as those of `turnsOf`. */
+export async function wordsOf(workspace: Workspace, session_id: string): Promise<{ by: 'person' | 'model'; text: string }[]> {
+  const { messages } = conversationTable.replay(await recordsOf(workspace, session_id))
+  return messages.flatMap(({ role, origin, ...message }) => {
+    const text = role === 'tool' || origin === 'harness' || origin === 'instructions' ? '' : messageText({ role, ...message })
+    return text.trim() === '' ? [] : [{ by: role === 'user' ? ('person' as const) : ('model' as const), text }]
+  })
+}
 
 /** When a turn began; nothing when there is none such. */
 const beginOf = (records: readonly JournalRecord[], turn: number): string | undefined => records[before(records, turn).length]?.ts

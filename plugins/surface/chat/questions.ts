@@ -1,6 +1,8 @@
 import type { Answers, Approval, Approved, Asker } from '../../../core/kernel/index.js'
-import type { UiEvent, UiHandle } from '../../tui/index.js'
+import type { Kernel } from '../../../core/index.js'
+import type { Overlay, UiEvent, UiHandle } from '../../tui/index.js'
 import { callBlocks } from './changes.js'
+import { allowByRule, rulesAbout } from './lasting_rules.js'
 
 type OverlayResult = UiEvent & { type: 'overlay_result' }
 
@@ -12,6 +14,8 @@ export class Questions {
   constructor(
     private readonly handle: UiHandle,
     private readonly signal: AbortSignal,
+    private readonly kernel: Kernel,
+    private readonly env: Record<string, string | undefined>,
   ) {}
 
   /** What came of an overlay goes to whoever opened it. */
@@ -42,24 +46,19 @@ export class Questions {
     })
   }
 
-  readonly approve = async ({ call, reasons, covers }: Approval): Promise<Approved> => {
-    const { slot, input } = call
-    this.handle.send({ type: 'notify', text: `${slot} waits for an approval` })
-    const lasting = covers === undefined ? [] : [{ key: 's', value: 'session', label: 'yes, for this session' }, { key: 'a', value: 'always', label: 'always' }]
-    const { value, text } = await this.put((id) => ({
-      type: 'overlay',
-      overlay: {
-        kind: 'confirm',
-        id,
-        title: `May ${slot} do this?`,
-        body: [...callBlocks(input), { kind: 'note', text: reasons.join('\n') }, ...(covers === undefined ? [] : [{ kind: 'note' as const, text: `s and a cover: ${covers}` }])],
-        answers: [{ key: 'y', value: 'yes', label: 'yes' }, ...lasting, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, and what instead' }],
-        text: { value: 'why', label: 'No; instead' },
-      },
-    }), this.signal)
-    if (value === 'yes') return true
-    if (value === 'session' || value === 'always') return { decision: 'allow', scope: value }
-    return value === 'why' && text !== undefined && text.trim() !== '' ? { decision: 'deny', followup: text } : false
+  readonly approve = async (asked: Approval): Promise<Approved> => {
+    const { call } = asked
+    this.handle.send({ type: 'notify', text: `${call.slot} waits for an approval` })
+    const about = await rulesAbout(this.kernel, call)
+    for (;;) {
+      const { value, text = '' } = await this.put((id) => ({ type: 'overlay', overlay: approvalOverlay(id, asked, about) }), this.signal)
+      if (value === 'yes') return true
+      if (value === 'session' || value === 'always') return { decision: 'allow', scope: value }
+      if (value !== 'rule') return value === 'why' && text.trim() !== '' ? { decision: 'deny', followup: text } : false
+      const wrong = await allowByRule(this.kernel, call, text, this.env)
+      this.handle.send({ type: 'commit', block: { kind: wrong === undefined ? 'note' : 'error', text: wrong ?? `From now on ${text.trim()} is allowed in this workspace.` } })
+      if (wrong === undefined) return true
+    }
   }
 
   /** One of some values; `undefined` where the person left. */
@@ -80,7 +79,7 @@ export class Questions {
         answers[id] = { selected: [chosen] }
         continue
       }
-      const inWords = { kind: 'confirm' as const, title, body: [], answers: [{ key: 'a', value: 'answer', label: 'answer' }], text: { value: 'answer', label: 'Your answer' } }
+      const inWords = { kind: 'confirm' as const, title, body: [], answers: [{ key: 'a', value: 'answer', label: 'answer' }], texts: [{ value: 'answer', label: 'Your answer' }] }
       const { value, text } = await this.put((own) => ({ type: 'overlay', overlay: { ...inWords, id: own } }), signal)
       if (value === undefined) return undefined
       answers[id] = { selected: [], ...(text && { other: text }) }
@@ -90,3 +89,24 @@ export class Questions {
 }
 // No label can be this: labels are not empty.
 const other = ''
+
+/** The exact call, why it is asked, and what each answer covers. */
+function approvalOverlay(id: string, { call: { slot, input }, reasons, covers }: Approval, { asks, allows }: { asks?: string; allows?: string }): Overlay {
+  const lasting = covers === undefined ? [] : [{ key: 's', value: 'session', label: 'yes, for this session' }, { key: 'a', value: 'always', label: 'always' }]
+  const ruled = allows === undefined ? [] : [{ key: 'r', value: 'rule', label: 'always, by a rule' }]
+  const note = (text: string) => ({ kind: 'note' as const, text })
+  return {
+    kind: 'confirm',
+    id,
+    title: `May ${slot} do this?`,
+    body: [
+      ...callBlocks(input),
+      note(reasons.join('\n')),
+      ...(asks === undefined ? [] : [note(`the rule that asks: ${asks}`)]),
+      ...(covers === undefined ? [] : [note(`s and a cover: ${covers}`)]),
+      ...(allows === undefined ? [] : [note(`r allows, and can be changed before: ${allows}`)]),
+    ],
+    answers: [{ key: 'y', value: 'yes', label: 'yes' }, ...lasting, ...ruled, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, and what instead' }],
+    texts: [{ value: 'why', label: 'No; instead' }, { value: 'rule', label: 'Allow', ...(allows !== undefined && { initial: allows }) }],
+  }
+}

@@ -1,12 +1,15 @@
-import type { Io, Kernel } from '../../../core/index.js'
-import { definedOnly, sessionOptions, withAgent, type SessionFlags } from '../../agent/cli/index.js'
+import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
+import { definedOnly, printFailure, sessionOptions, withAgent, wordsOf, type SessionFlags } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
-import { spawnSession, themeOfTerminal, type UiEvent, type UiSession } from '../../tui/index.js'
+import { spawnSession, type UiEvent, type UiSession } from '../../tui/index.js'
 import { branchOf } from './branch.js'
-import { menuOf, runOwn } from './commands.js'
+import { offeredFiles, imagesNamed } from './attachments.js'
+import { menuOf, runMeanwhile, runOwn } from './commands.js'
 import { keepSaid, saidBefore } from './history.js'
+import { chosenTheme, uiSettings } from './preferences.js'
 import { Questions } from './questions.js'
 import { screenIo } from './screen_io.js'
+import { editOutside } from './shell.js'
 import { asksHere, Sitting } from './sitting.js'
 import { Transcript } from './transcript.js'
 
@@ -24,17 +27,25 @@ export async function atScreen(kernel: Kernel, { context, ...flags }: SessionFla
   }
   try {
     let chosen: AgentOptions | undefined = sessionOptions(flags)
+    // Where another agent cannot be opened, the last one goes on.
+    let good: AgentOptions | undefined
     let code = 0
     while (chosen && !face.over) {
+      let begun = false
+      if (chosen.resume !== undefined && face.session_id !== chosen.resume && !chosen.fork) await showPast(face, chosen.resume)
       // What a person chose otherwise, such as questions that are kept for later, stays as it is.
       const approval = asksHere(kernel, context, io.env) ? { approval: { approve: face.questions.approve, ask: face.questions.ask } } : {}
       const providers = { ...chosen.providers, ...approval }
       code = await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { ...options, ...chosen, providers }, async (agent) => {
-        face.begin(agent, images.splice(0))
+        begun = true
+        face.begin(agent, images.splice(0), chosen?.resume !== undefined)
         await sit(face, session, agent)
+        good = face.here
         return io.signal.aborted ? 130 : 0
       })
-      chosen = face.next
+      const back: AgentOptions | undefined = good
+      if (!begun) good = undefined
+      chosen = begun ? await nextOf(face, good) : back
     }
     return code
   } finally {
@@ -43,15 +54,45 @@ export async function atScreen(kernel: Kernel, { context, ...flags }: SessionFla
   }
 }
 
+/** With which agent to go on; what cannot be done for it is said, and the same one goes on. */
+async function nextOf(face: Sitting, same: AgentOptions | undefined): Promise<AgentOptions | undefined> {
+  try {
+    return await face.next?.()
+  } catch (error) {
+    printFailure(face.kernel, error, face.io)
+    return same
+  }
+}
+
+const pastShown = 20
+
+/** The last words of a session that is gone on with. */
+async function showPast({ kernel, handle }: Sitting, id: string): Promise<void> {
+  if (id === 'last') return
+  const workspace = openWorkspace(kernel.workspace, kernel)
+  try {
+    const words = await wordsOf(workspace, id)
+    if (words.length > pastShown) handle.send({ type: 'commit', block: { kind: 'note', text: `… ${words.length - pastShown} messages before these` } })
+    for (const { by, text } of words.slice(-pastShown)) handle.send({ type: 'commit', block: { kind: by === 'person' ? 'user' : 'markdown', text } })
+  } catch {
+    // Whoever opens the session says what is wrong with it.
+  } finally {
+    workspace.close()
+  }
+}
+
 function opened(kernel: Kernel, terminal: Io): { session: UiSession; io: Io; face: Sitting } {
   const { env } = terminal
+  let face: Sitting | undefined
   const stdin = terminal.stdin as NodeJS.ReadStream
   const output = (terminal.screen ?? terminal.stderr) as NodeJS.WriteStream
   const session = spawnSession({
     stdin,
     output,
     env,
-    theme: themeOfTerminal(env),
+    theme: chosenTheme(uiSettings(kernel).theme, env),
+    keyBindings: uiSettings(kernel).key_bindings ?? {},
+    files: offeredFiles(() => (face?.agent ? face : undefined)),
     placeholder: '/ for commands',
     workspaceRoot: kernel.workspace,
     slashCommands: menuOf(kernel),
@@ -59,17 +100,17 @@ function opened(kernel: Kernel, terminal: Io): { session: UiSession; io: Io; fac
   })
   const { handle } = session
   const io = screenIo(terminal, handle)
-  const questions = new Questions(handle, terminal.signal)
-  const face = new Sitting(kernel, io, handle, questions, new Transcript((command) => handle.send(command)), branchOf(kernel.workspace))
-  terminal.signal.addEventListener('abort', () => (face.stop(), handle.send({ type: 'shutdown' })), { once: true })
+  const questions = new Questions(handle, terminal.signal, kernel, env)
+  const made = (face = new Sitting(kernel, io, handle, questions, new Transcript((command) => handle.send(command)), branchOf(kernel.workspace)))
+  terminal.signal.addEventListener('abort', () => (made.stop(), handle.send({ type: 'shutdown' })), { once: true })
   // What a shell or a supervisor sends means what the key means.
   terminal.interrupts?.(() => {
-    const { busy } = face
-    if (busy) face.stop()
+    const { busy } = made
+    if (busy) made.stop()
     else handle.send({ type: 'shutdown' })
     return busy
   })
-  return { session, io, face }
+  return { session, io, face: made }
 }
 
 /** With a person, who may speak at any time. Returns when they end the chat, or go on with another agent. */
@@ -104,6 +145,7 @@ async function take(face: Sitting, event: UiEvent): Promise<void> {
   else if (event.type === 'cycle_mode') await face.cycleMode()
   else if (event.type === 'toggle_detail' && face.transcript.detail) handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'detail', ...face.transcript.detail } })
   else if (event.type === 'history') void searchHistory(face)
+  else if (event.type === 'launch_editor') await editOutside(face, event.text)
 }
 
 async function searchHistory({ questions, io, kernel, handle }: Sitting): Promise<void> {
@@ -116,11 +158,14 @@ async function searchHistory({ questions, io, kernel, handle }: Sitting): Promis
 function submit(face: Sitting, text: string): void {
   keepSaid(face.io.env, face.kernel.workspace, text)
   face.handle.send({ type: 'commit', block: { kind: 'user', text } })
-  face.start((signal) => runOwn(face, text.trim(), signal))
+  face.start(async (signal) => {
+    face.talk.images.push(...(await imagesNamed(text, face)))
+    await runOwn(face, text.trim(), signal)
+  })
 }
 
 async function wait(face: Sitting, text: string): Promise<void> {
   keepSaid(face.io.env, face.kernel.workspace, text)
-  if (text.startsWith('/')) await face.talk.meanwhile(text.trim(), () => face.stop())
+  if (text.startsWith('/')) await runMeanwhile(face, text.trim())
   else await face.queue(text)
 }

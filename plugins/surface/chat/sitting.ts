@@ -9,9 +9,13 @@ import type { Transcript } from './transcript.js'
 /** A conversation at the screen, from one agent to the next. */
 export class Sitting {
   agent!: Agent
+  /** Of the agent that was there last. */
+  session_id: string | undefined
   talk!: Talk
-  /** With which agent to go on; nothing: not at all. */
-  next: AgentOptions | undefined
+  /** What makes the options of the agent to go on with, when this one is closed; nothing: not at all. */
+  next: (() => Promise<AgentOptions>) | undefined
+  /** Whether the session has a turn. */
+  begun = false
   over = false
   /** Resolves when nothing is under way. */
   idle: Promise<void> = Promise.resolve()
@@ -20,8 +24,11 @@ export class Sitting {
   private running: AbortController | undefined
   private waiting: readonly string[] = []
   private state = 'Working'
-  private usage = { tokens: 0, cost: 0 as number | null, context: 0 }
-  private window = 0
+  /** Since the session is gone on with: tokens, USD and requests; `context` are the tokens of the last request. */
+  usage = noUse()
+  /** Tokens that the model takes; 0: it is not known. */
+  window = 0
+  private since = 0
 
   constructor(
     readonly kernel: Kernel,
@@ -29,7 +36,7 @@ export class Sitting {
     readonly handle: UiHandle,
     readonly questions: Questions,
     readonly transcript: Transcript,
-    private readonly branch: () => string | undefined,
+    readonly branch: () => string | undefined,
   ) {
     transcript.onState = (state) => {
       this.state = state
@@ -41,23 +48,39 @@ export class Sitting {
     return this.running !== undefined
   }
 
-  begin(agent: Agent, images: Talk['images']): void {
+  begin(agent: Agent, images: Talk['images'], begun: boolean): void {
+    this.begun = begun
     this.agent = agent
+    this.session_id = agent.session_id
     this.talk = new Talk(this.kernel, agent, this.io)
     this.talk.images = images
     this.next = undefined
-    this.usage = { tokens: 0, cost: 0, context: 0 }
+    this.usage = noUse()
     this.window = findModel(this.kernel, this.io.env, agent.model).facts.context_window ?? 0
     this.status()
+  }
+
+  /** The options with which the same session goes on. */
+  get here(): AgentOptions {
+    const { session_id, model } = this.agent
+    return this.begun ? { resume: session_id, model } : { model }
+  }
+  /** Ends this agent and goes on with another; `between` is done when nobody holds the session. */
+  goOn(options: AgentOptions, between?: () => Promise<AgentOptions>): void {
+    this.next = between ?? (async () => options)
   }
 
   /** What waits, and the numbers of the status line. */
   count(event: ThreadEvent): void {
     if (event.type === 'item.started' && event.item.type === 'user_message' && event.item.origin === 'queue') this.waits(this.waiting.filter((text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
+    if (event.type === 'turn.started') this.begun = true
     if (event.type !== 'step.completed') return
-    const { input_tokens, output_tokens } = event.usage
+    const { input_tokens, cached_input_tokens, output_tokens } = event.usage
     const { usage } = this
-    usage.tokens += input_tokens + output_tokens
+    usage.requests += 1
+    usage.input += input_tokens
+    usage.cached += cached_input_tokens
+    usage.output += output_tokens
     usage.context = input_tokens + output_tokens
     usage.cost = usage.cost === null || event.cost_usd === null ? null : usage.cost + event.cost_usd
     this.status()
@@ -72,12 +95,15 @@ export class Sitting {
   private async during(what: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const running = (this.running = new AbortController())
     this.state = 'Working'
+    this.since = performance.now()
     this.activity()
     try {
       await what(AbortSignal.any([running.signal, this.io.signal]))
     } finally {
       this.running = undefined
       this.handle.send({ type: 'activity' })
+      // Who went away meanwhile is told.
+      if (performance.now() - this.since > long_ms) this.handle.send({ type: 'notify', text: 'vtcode waits for you', away: true })
       this.status()
       await this.giveBack()
       // The loop looks whether to go on.
@@ -136,17 +162,21 @@ export class Sitting {
     const { agent, usage, window } = this
     const context = window > 0 && usage.context > 0 ? [`${Math.round((100 * usage.context) / window)} % context`] : []
     const branch = this.branch()
-    const left = [agent.model, agent.mode, ...context, `${short(usage.tokens)} tokens`, ...(usage.cost ? [`$${usage.cost.toFixed(4)}`] : []), ...(branch === undefined ? [] : [branch])].join(' · ')
+    const left = [agent.model, agent.mode, ...context, `${short(usage.input + usage.output)} tokens`, ...(usage.cost ? [`$${usage.cost.toFixed(4)}`] : []), ...(branch === undefined ? [] : [branch])].join(' · ')
     this.handle.send({ type: 'status', left, right: '/help' })
   }
 
   private activity(): void {
     if (!this.busy) return
     const { usage } = this
-    const detail = [...(usage.tokens > 0 ? [`${short(usage.tokens)} tokens`] : []), 'Enter waits'].join(' · ')
+    const tokens = usage.input + usage.output
+    const detail = [...(tokens > 0 ? [`${short(tokens)} tokens`] : []), 'Enter waits'].join(' · ')
     this.handle.send({ type: 'activity', state: this.state, detail })
   }
 }
+
+const long_ms = 5000
+const noUse = () => ({ input: 0, cached: 0, output: 0, requests: 0, cost: 0 as number | null, context: 0 })
 
 /** Whether questions about calls go to the person at the terminal. */
 export const asksHere = (kernel: Kernel, context: RunContext | undefined, env: Io['env']): boolean => componentChoices(kernel, runContextOf('interactive', context, env)).approval.name === 'prompt'

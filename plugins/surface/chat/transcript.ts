@@ -11,6 +11,8 @@ const marks: Record<string, string> = { cancelled: '(stopped)', discarded: '(bro
 export class Transcript {
   /** The last long output, as a whole. */
   detail: { title: string; body: Block[] } | undefined
+  /** The last text of the model. */
+  answer = ''
   /** What is under way, for the line that says so. */
   onState: (state: string) => void = () => {}
   private readonly outputs = new Map<string, ItemOf<'tool_output'>>()
@@ -61,6 +63,7 @@ export class Transcript {
 
   private said({ id, text, status }: ItemOf<'agent_message'>): void {
     const key = `text:${id}`
+    if (text.trim() !== '') this.answer = text
     const at = this.told.get(key)
     this.told.delete(key)
     // An answer without words is none.

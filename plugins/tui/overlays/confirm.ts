@@ -2,20 +2,21 @@ import { visibleLine } from '../../../core/base/index.js'
 import { blockRows } from '../blocks.js'
 import type { CursorPlace } from '../live.js'
 import { matchesKey, visibleWidth } from '../parts.js'
+import { LineInput } from './line_input.js'
 import type { Theme } from '../theme.js'
 import type { Overlay } from '../types.js'
 import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 
 /** A question that one key answers; an answer may be a text. */
 export class Confirm implements OpenOverlay {
-  private writing: string | undefined
+  private writing: { value: string; label: string; line: LineInput } | undefined
   /** How many rows of the body are above what is shown. */
   private above = 0
 
   constructor(private readonly about: Overlay & { kind: 'confirm' }) {}
 
   rows(columns: number, room: number, theme: Theme, focused: boolean): { rows: string[]; cursor?: CursorPlace } {
-    const { title, body, answers, text } = this.about
+    const { title, body, answers } = this.about
     const all = body.flatMap((block) => blockRows(block, columns - 2, theme)).map((row) => `${theme.yellow('│')} ${row}`)
     const most = Math.max(1, room - 3)
     this.above = Math.max(0, Math.min(this.above, all.length - most))
@@ -24,8 +25,8 @@ export class Confirm implements OpenOverlay {
     const more = left > 0 || this.above > 0 ? [theme.dim(`  ${left > 0 ? `${left} more rows below` : 'the end'}: ↑ ↓ move`)] : []
     const head = [theme.bold(theme.yellow(`? ${visibleLine(title)}`)), ...part, ...more]
     if (this.writing !== undefined) {
-      const line = `${text!.label}: ${visibleLine(this.writing)}`
-      return { rows: [...head, line], cursor: { row: head.length, column: visibleWidth(line) } }
+      const { label, line } = this.writing
+      return { rows: [...head, `${label}: ${visibleLine(line.text)}`], cursor: { row: head.length, column: visibleWidth(label) + 2 + line.column } }
     }
     const keys = answers.map(({ key, label }) => `${theme.bold(key)} ${label}`).join(theme.dim(' · '))
     return { rows: [...head, focused ? keys : `${theme.dim('Tab, then:')} ${keys}`] }
@@ -38,21 +39,17 @@ export class Confirm implements OpenOverlay {
     else if (matchesKey(data, 'escape') || matchesKey(data, 'ctrl+c')) return { value: undefined }
     const value = this.about.answers.find(({ key }) => key === data.toLowerCase())?.value
     if (value === undefined) return undefined
-    if (value !== this.about.text?.value) return { value }
-    this.writing = this.about.text.initial ?? ''
+    const text = this.about.texts?.find((one) => one.value === value)
+    if (!text) return { value }
+    this.writing = { ...text, line: new LineInput(text.initial) }
     return undefined
   }
 
   private write(data: string): OverlayAnswer | undefined {
-    const before = this.writing!
+    const { value, line } = this.writing!
     if (matchesKey(data, 'escape')) this.writing = undefined
-    else if (matchesKey(data, 'enter')) return { value: this.about.text!.value, text: before }
-    else if (matchesKey(data, 'backspace')) this.writing = Array.from(before).slice(0, -1).join('')
-    else if (matchesKey(data, 'ctrl+u')) this.writing = ''
-    else this.writing = before + pasted(data)
+    else if (matchesKey(data, 'enter')) return { value, text: line.text }
+    else line.key(data)
     return undefined
   }
 }
-
-/** The letters of a key, or of what was pasted. */
-const pasted = (data: string): string => data.replaceAll(/\u001b\[20[01]~/g, '').replace(/^\u001b.*|\p{Cc}+/gsu, ' ').replace(/^ $/, data === ' ' ? ' ' : '')

@@ -210,7 +210,7 @@ describe('the editor', () => {
 })
 
 describe('a question', () => {
-  const overlay = (id: string) => ({ type: 'overlay' as const, overlay: { kind: 'confirm' as const, id, title: 'May it?', body: [{ kind: 'diff' as const, text: '-old\n+new' }], answers: [{ key: 'y', value: 'yes', label: 'yes' }, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, because' }], text: { value: 'why', label: 'No' } } })
+  const overlay = (id: string) => ({ type: 'overlay' as const, overlay: { kind: 'confirm' as const, id, title: 'May it?', body: [{ kind: 'diff' as const, text: '-old\n+new' }], answers: [{ key: 'y', value: 'yes', label: 'yes' }, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, because' }], texts: [{ value: 'why', label: 'No' }] } })
 
   it('takes no letter of a message that is being typed; Tab or a pause gives it the keys', async () => {
     const { type, events, handle, until } = session()

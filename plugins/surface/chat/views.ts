@@ -1,0 +1,71 @@
+import { PassThrough, Writable } from 'node:stream'
+import { version } from '../../../core/base/index.js'
+import type { Io, Kernel } from '../../../core/index.js'
+import { columns, oneLine, say } from '../../lib/terminal/index.js'
+import type { Block } from '../../tui/index.js'
+import { personsCall } from './persons_calls.js'
+import type { Sitting } from './sitting.js'
+
+const page = (face: Sitting, title: string, body: Block): void => face.handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'view', title, body: [body] } })
+
+/** What a verb of the command line says, to page through. */
+export async function showVerb(face: Sitting, verb: string, words: string[]): Promise<void> {
+  let text = ''
+  const stream = Object.assign(new Writable({ decodeStrings: false, write: (chunk, _encoding, done) => ((text += String(chunk)), done()) }), { isTTY: true })
+  // Nobody answers questions there.
+  const { alone: _, interrupts: __, ...rest } = face.io
+  const io: Io = { ...rest, stdin: new PassThrough(), stdout: stream, stderr: stream, env: { ...face.io.env, NO_COLOR: '1' } }
+  const main = await face.kernel.surface(verb)
+  await main?.(face.kernel, words, io)
+  page(face, `vtcode ${[verb, ...words.filter((word) => !word.startsWith('--'))].join(' ')}`, { kind: 'output', text: text === '' ? 'There is nothing to show.' : text })
+}
+
+/** `/diff`: by git, as a call like any other, so that rules and questions hold for it. */
+export async function showChanges(face: Sitting, _rest: string, signal: AbortSignal): Promise<void> {
+  const { io, questions } = face
+  const command = 'git diff HEAD && git status --short'
+  const result = await personsCall(face, 'unified_exec', { action: 'run', command, yield_time_ms: 0 }, { approve: questions.approve, signal })
+  if (!result.ok) return say(io, 'error', `${result.error.message} ${result.error.hint}`.trim())
+  const { stdout = '', stderr = '', exit_code } = result.output as { stdout?: string; stderr?: string; exit_code?: number }
+  if (exit_code !== 0) return say(io, 'error', oneLine(stderr.trim().split('\n')[0] ?? '') || `git ended by exit ${exit_code}.`)
+  if (stdout.trim() === '') return say(io, 'info', 'Nothing is changed since the last commit.')
+  page(face, command, { kind: 'diff', text: stdout })
+}
+
+/** `/status`. */
+export function statusText(face: Sitting): string {
+  const { agent, kernel, usage, window } = face
+  const rows = [
+    ['model', agent.model],
+    ['mode', agent.mode],
+    ['session', agent.session_id],
+    ['workspace', oneLine(kernel.workspace)],
+    ['branch', face.branch() ?? 'none'],
+    ['context', window > 0 ? `${usage.context} of ${window} tokens` : `${usage.context} tokens`],
+    ['vtcode', version],
+  ]
+  return `${columns(rows)}${costText(face)}`
+}
+
+/** `/cost`: since this chat went on with the session. */
+export function costText({ usage: { input, cached, output, cost, requests } }: Sitting): string {
+  return columns([
+    ['requests', String(requests)],
+    ['input', `${input} tokens, ${cached} of them from the cache`],
+    ['output', `${output} tokens`],
+    ['cost', cost === null ? 'not known: the model has no price' : `${cost.toFixed(4)} USD`],
+  ])
+}
+
+/** `/mcp`: the servers of the settings, and the tools of each. */
+export async function serversText(kernel: Kernel): Promise<string> {
+  await kernel.settle()
+  const servers = Object.keys((kernel.settings['mcp'] as { servers?: object } | undefined)?.servers ?? {})
+  const rows = servers.map((name) => {
+    const own = kernel.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
+    const tools = own.filter(({ slot, state }) => slot !== undefined && state === 'active')
+    const faulty = own.find(({ reason }) => reason !== undefined)
+    return [oneLine(name), `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`, oneLine(faulty?.reason ?? tools.map(({ slot }) => slot).join(', ')).slice(0, 400)]
+  })
+  return rows.length === 0 ? 'There are no servers; `mcp.servers` in the settings names some: see docs/settings.md.' : columns(rows)
+}
