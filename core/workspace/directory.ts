@@ -10,6 +10,8 @@ export interface Directory {
   enter(name: string): Directory
   /** The entry itself, a link not followed; `undefined` when nothing has that name. */
   peek(name: string): DirectoryEntry | undefined
+  /** A regular file, opened for reading at once; `undefined` for all else that has the name, and where it cannot be opened. */
+  openFile(name: string): { fd: number; stats: BigIntStats } | undefined
   /** Names this very directory for other programs, as long as it is not closed. */
   readonly ref: string
   readonly fd: number
@@ -74,6 +76,9 @@ class Held implements Directory {
       throw error
     }
   }
+  openFile(name: string): { fd: number; stats: BigIntStats } | undefined {
+    return regular(() => openSync(this.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+  }
   // Afterwards every use fails: the number may be that of another file by then.
   readonly close = (): void => {
     if (this.fd >= 0) closeSync(this.fd)
@@ -115,7 +120,24 @@ class Named implements Directory {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     return stats && { stats, open: () => openChecked(path, stats), refuseReadonly: () => accessSync(path, constants.W_OK), close: () => {} }
   }
+  openFile(name: string): { fd: number; stats: BigIntStats } | undefined {
+    return regular(() => this.peek(name)?.open())
+  }
   readonly close = (): void => {}
+}
+
+/** What was opened, if it is a regular file: a pipe or a device was opened for nothing, which changes neither. */
+function regular(open: () => number | undefined): { fd: number; stats: BigIntStats } | undefined {
+  let fd: number | undefined
+  try {
+    fd = open()
+    const stats = fd === undefined ? undefined : fstatSync(fd, { bigint: true })
+    if (stats?.isFile()) return { fd: fd!, stats }
+  } catch {
+    // Why it cannot be opened says who walks to it.
+  }
+  if (fd !== undefined) closeSync(fd)
+  return undefined
 }
 
 function openChecked(path: string, expected: BigIntStats): number {

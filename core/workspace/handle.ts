@@ -1,6 +1,6 @@
-import { closeSync, read, readdirSync, readSync, type BigIntStats } from 'node:fs'
+import { closeSync, opendirSync, read, readdirSync, readSync, statSync, type BigIntStats } from 'node:fs'
 import { encodeName, problem, systemRefusal, shownPath } from '../base/index.js'
-import { reference, statOf, type Directory, type DirectoryEntry } from './directory.js'
+import { reference, statOf, type Directory } from './directory.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
 import type { Spot } from './walk.js'
 
@@ -16,7 +16,7 @@ export function openSpot(spot: Spot, path: string): Handle {
       return new Opened(path, spot.resolved, 'directory', stat, spot.directory.enter(spot.name))
     }
     if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: shownPath(path), kind: specialKind(stats) })
-    return opened(path, spot.resolved, spot.directory, spot.name, spot.entry)
+    return opened(path, spot.resolved, spot.directory.at(spot.name), { fd: spot.entry.open(), stats })
   } catch (error) {
     throw systemRefusal(error, path)
   } finally {
@@ -24,11 +24,10 @@ export function openSpot(spot: Spot, path: string): Handle {
   }
 }
 
-/** A regular file, opened as it stands in a directory. */
-function opened(path: string, resolved: string, directory: Pick<Directory, 'at'>, name: string, entry: DirectoryEntry): Handle {
-  const fd = entry.open()
-  const held = { fd, ref: reference(fd, directory.at(name)), close: () => closeSync(fd) }
-  return new Opened(path, resolved, 'file', toStat(entry.stats), held)
+/** A regular file that was opened at `place`. */
+function opened(path: string, resolved: string, place: string | Buffer, { fd, stats }: { fd: number; stats: BigIntStats }): Handle {
+  const held = { fd, ref: reference(fd, place), close: () => closeSync(fd) }
+  return new Opened(path, resolved, 'file', toStat(stats), held)
 }
 
 /** What a `stat` of the system says, in the kernel's terms. */
@@ -56,14 +55,44 @@ const small = 64 * 1024
 
 const below = (folder: string, name: string): string => (folder === '.' ? name : `${folder}/${name}`)
 
-function namesIn(ref: string): { name: string; kind: EntryKind }[] {
+interface Named {
+  name: string
+  kind: EntryKind
+}
+const byName = (a: Named, b: Named): number => (a.name < b.name ? -1 : 1)
+
+/** A folder that takes more bytes itself holds so many names that all of them at once are too many. */
+const vastFolder = 4 * 1024 * 1024
+
+function namesIn(ref: string, most: number): Named[] {
+  if (most < Infinity && statSync(ref).size > vastFolder) return firstNamesIn(ref, most)
   const entries = readdirSync(ref, { withFileTypes: true })
-  // Bytes are slower, and only needed for names that are no text or read like what stands for such bytes.
-  const named = entries.some(({ name }) => name.includes('\ufffd') || name.includes('\\x'))
+  // Bytes are slower.
+  const named = entries.some(({ name }) => isInexact(name))
     ? readdirSync(ref, { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({ name: encodeName(entry.name), kind: entryKind(entry) }))
     : entries.map((entry) => ({ name: entry.name, kind: entryKind(entry) }))
-  return named.sort((a, b) => (a.name < b.name ? -1 : 1))
+  return named.sort(byName)
 }
+
+/** The first in order, with no more than twice as many in memory. */
+function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = 'utf8'): Named[] {
+  // That names may come as bytes is not in the types.
+  const folder = opendirSync(ref, { encoding: encoding as BufferEncoding, bufferSize: 1024 })
+  try {
+    let named: Named[] = []
+    for (let entry; (entry = folder.readSync()); ) {
+      if (encoding === 'utf8' && isInexact(entry.name)) return firstNamesIn(ref, most, 'buffer')
+      named.push({ name: encoding === 'utf8' ? entry.name : encodeName(entry.name as unknown as Buffer), kind: entryKind(entry) })
+      if (named.length >= 2 * most) named = named.sort(byName).slice(0, most)
+    }
+    return named.sort(byName).slice(0, most)
+  } finally {
+    folder.closeSync()
+  }
+}
+
+/** Whether a name is no text, or reads like what stands for such bytes. */
+const isInexact = (name: string): boolean => name.includes('\ufffd') || name.includes('\\x')
 
 class Opened implements Handle {
   private closed = false
@@ -115,9 +144,9 @@ class Opened implements Handle {
     }
   }
 
-  names(): { name: string; kind: EntryKind }[] {
+  names(most = Infinity): Named[] {
     try {
-      return namesIn(this.ref)
+      return namesIn(this.ref, most)
     } catch (error) {
       throw systemRefusal(error, this.path)
     }
@@ -137,15 +166,8 @@ class Opened implements Handle {
     const path = below(this.path, name)
     if (this.kind === 'file') throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
     const folder = this.held as Directory
-    let entry: DirectoryEntry | undefined
-    try {
-      entry = folder.peek(name)
-      return entry?.stats.isFile() ? opened(path, below(this.resolved, name), folder, name, entry) : undefined
-    } catch (error) {
-      throw systemRefusal(error, path)
-    } finally {
-      entry?.close()
-    }
+    const file = folder.openFile(name)
+    return file && opened(path, below(this.resolved, name), folder.at(name), file)
   }
 
   // A read that runs would go on with the number of a descriptor that may be another file's by then.

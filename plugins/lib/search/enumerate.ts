@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { encodeName } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { inPathOrder } from '../base/index.js'
+import { byPath, firstInPathOrder, inPathOrder } from '../base/index.js'
 import type { Consumer } from '../process/index.js'
 import { look, parentOf, tellable } from './entries.js'
 import { hangs, refusedGlob, ripgrep, walkLimits, withWalk, type WalkOptions } from './ripgrep.js'
@@ -51,26 +51,26 @@ async function filesByRipgrep(context: Context, directory: Handle, discovery: Wa
   const passes = globFilter(directory.path, discovery)
   const prefix = directory.path === '.' ? '' : `${directory.path}/`
   let files: string[] = []
-  let incomplete = false
+  /** No file behind this one is among the first. */
+  let last: string | undefined
+  const keepFirst = (): void => {
+    // Whatever the order in which they are told.
+    files = firstInPathOrder(files, (path) => path, walkLimits.entries).slice(0, walkLimits.entries)
+    last = files.at(-1)
+  }
   const take = names((name) => {
     const path = prefix + name
-    if (!passes(path, false) || !seenBelow(context, directory, path)) return
+    if ((last !== undefined && byPath(path, last) > 0) || !passes(path, false) || !seenBelow(context, directory, path)) return
     files.push(path)
-    if (files.length < 2 * walkLimits.entries) return
-    // The first of them, whatever the order in which they are told.
-    files = inPathOrder(files, (path) => path).slice(0, walkLimits.entries)
-    incomplete = true
+    if (files.length >= 2 * walkLimits.entries) keepFirst()
   })
   const limits = { signal: context.signal, seconds: walkLimits.seconds }
   const walk = { max_depth: walkLimits.depth, ...discovery }
   const asked = await withWalk(context.workspace, directory, walk, (flags) => ripgrep(directory, ['--files', '--null', ...flags, '--', './'], limits, take)).catch(hangs)
   if (!asked) return undefined
   if (asked.exit_code === 2) refusedGlob(asked.complaints)
-  if (files.length > walkLimits.entries) {
-    files = inPathOrder(files, (path) => path).slice(0, walkLimits.entries)
-    incomplete = true
-  }
-  return { files, incomplete: incomplete || asked.timed_out, complaints: await tellable(context, directory.path, asked.complaints) }
+  if (files.length > walkLimits.entries) keepFirst()
+  return { files, incomplete: last !== undefined || asked.timed_out, complaints: await tellable(context, directory.path, asked.complaints) }
 }
 
 /** A consumer of names that end with NUL, as they read in an answer, without the `./` in front. */

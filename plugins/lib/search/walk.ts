@@ -25,6 +25,9 @@ export interface Entries {
 /** What ignore rules say in a folder. */
 type Rules = () => Promise<Ignoring>
 
+/** One more than a walk tells. */
+const mostNames = walkLimits.entries + 1
+
 /** How long the walk keeps the process to itself. */
 const sliceMs = 10
 
@@ -56,7 +59,7 @@ export class Walk {
       const above = await this.context.workspace.openDirectory(path).catch(gone)
       if (!above) continue
       await using held = above
-      rules = this.rulesIn(held, held.names(), rules)
+      rules = this.rulesIn(held, held.names(mostNames), rules)
     }
     await this.descend(this.base, rules, [this.base.resolved], 1)
     return this.found
@@ -133,7 +136,9 @@ export class Walk {
   }
 
   private namesIn(folder: Handle): { name: string; kind: EntryKind }[] {
-    return this.open(() => folder.names()) ?? []
+    const names = this.open(() => folder.names(mostNames)) ?? []
+    if (names.length === mostNames) this.found.incomplete = true
+    return names
   }
 
   /** What the system lets us see; what vanished meanwhile was never there. */
