@@ -39,6 +39,8 @@ export type Config = {
     quarantine_after?: number
     /** Default: `false`. */
     watch?: boolean
+    /** Where `vtcode plugins search` looks: https address, git repository, absolute path, npm or npm scope. */
+    indexes?: string[]
     /** Plugin or contribution id to what you set for it. */
     settings?: { [name: string]: {
       options?: { [name: string]: unknown }

@@ -7,6 +7,7 @@ import { columns, oneLine, paint, runCommand, say, verb } from '../lib/terminal/
 import { addPlugin, pluginsFolder, remove, surroundings, update, type AddOptions } from './plugins/install.js'
 import { UserError } from './plugins/user_error.js'
 import { infoDocument, infoText } from './plugins/show.js'
+import { infoBefore, searchPlugins } from './plugins/search.js'
 import { createPlugin, runners, templates, type StarterChoice } from './plugins/starter.js'
 import { testPlugin } from './plugins/tests.js'
 import { writeTypes } from './plugins/types.js'
@@ -23,8 +24,8 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .action(({ json }: { json?: true }) => void io.stdout.write(json ? `${JSON.stringify(found(kernel))}\n` : render(kernel.contributions(), kernel.workspace, io)))
   command
     .command('info')
-    .description('Says what a plugin is, what it may do, and where it came from.')
-    .argument('<name>', 'of a plugin, or the id of one thing it brings')
+    .description('Says what a plugin is, what it may do, and where it came from; of one that is not installed, before it is.')
+    .argument('<name>', 'of a plugin or the id of one thing it brings; of a plugin of an index; or a source as `add` takes it')
     .option('--json', 'as one JSON document')
     .action(async (name: string, { json }: { json?: true }) => void (code = await info(kernel, name, json ?? false, io)))
   command
@@ -35,6 +36,12 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--strict', 'what would only be reported is an error')
     .option('--json', 'as one JSON document')
     .action(async (path: string, how: { run?: true; strict?: true; json?: true }) => void (code = await validatePlugin(kernel, path, how, io)))
+  command
+    .command('search')
+    .description('Searches the indexes that `plugins.indexes` of your settings names, and says where each plugin comes from.')
+    .argument('[word...]', 'all of which its name, description or keywords hold')
+    .option('--json', 'as one JSON document')
+    .action(async (words: string[], { json }: { json?: true }) => void (code = await searchPlugins(kernel, words, json ?? false, io)))
   addWriting(command, kernel, io, (ended) => (code = ended))
   addInstalling(command, kernel, io, (ended) => (code = ended))
   return runCommand(command, argv, () => code)
@@ -67,7 +74,7 @@ function addWriting(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, en
 function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
   command
     .command('add')
-    .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version] or an archive (.tar.gz, .zip, .mcpb). Nothing of it runs meanwhile.')
+    .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version], an archive (.tar.gz, .zip, .mcpb), or the name of a plugin of an index. Nothing of it runs meanwhile.')
     .argument('<source>')
     .option('--name <name>', 'the name it is known by here')
     .option('--ref <ref>', 'branch, tag or commit')
@@ -122,6 +129,8 @@ function found(kernel: Kernel) {
 async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number> {
   const folder = kernel.plugins().find(({ name }) => name === wanted) ?? ownerOf(kernel, wanted)
   if (!folder) {
+    const before = await infoBefore(kernel, wanted, json, io)
+    if (before !== undefined) return before
     const known = kernel.plugins().map((plugin) => plugin.name)
     say(io, 'error', `Plugin not found: '${oneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`)
     return 1

@@ -7,13 +7,15 @@ import { noteConsents, readInstalled, readTree, requireCovered, treeDigest, writ
 import { lock } from '../../../core/workspace/index.js'
 import { eventOf } from '../../lib/hooks/index.js'
 import { auditLog } from '../../lib/state/index.js'
-import { confirmed, interactive } from '../../lib/terminal/index.js'
+import { confirmed, interactive, oneLine } from '../../lib/terminal/index.js'
 import { askToAllow, forget } from './allow.js'
 import { dependencies } from './packages.js'
 import { executesHash } from './permissions.js'
 import { pluginNameOf, nameRule, claimsOf, turn, isOlder } from './identity.js'
+import { fetchOffer, isIndexName, offerNamed } from './indexes.js'
+import { provenanceOf } from './npm_registry.js'
 import { UserError } from './user_error.js'
-import { consentText, differenceText, located } from './show.js'
+import { consentText, differenceText, located, provenanceLine } from './show.js'
 import { fetchAgain, fetchSource, type Fetched } from './source.js'
 
 export interface Installing {
@@ -32,7 +34,6 @@ export interface AddOptions extends Installing {
   deps?: boolean
 }
 
-
 /** Where the plugins of a layer and their lock lie. */
 export function pluginsFolder({ kernel, io, here = false }: Pick<Installing, 'kernel' | 'io' | 'here'>): string {
   return here ? join(kernel.workspace, '.vtcode') : homeOf({ env: io.env })
@@ -40,7 +41,7 @@ export function pluginsFolder({ kernel, io, here = false }: Pick<Installing, 'ke
 
 /** Installs a plugin and answers with its name. Throws Refusal; what was there before is there still. */
 export async function addPlugin(address: string, options: AddOptions): Promise<string> {
-  const { kernel, io, link = false, inPlace = false } = options
+  const { io, link = false, inPlace = false } = options
   return changing(options, async (folder, staging) => {
     const plugins = join(folder, 'plugins')
     const before = readInstalled(folder)
@@ -53,7 +54,7 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
       record(folder, before, { ...before, [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }) }, options)
       return basename(root)
     }
-    const fetched: Fetched = link ? linkedTo(address) : await fetchSource(address, { kernel, io, into: staging, ref: options.ref, sha256: options.sha256 })
+    const fetched = link ? linkedTo(address) : await brought(address, staging, options)
     const name = pluginNameOf(fetched, options.name)
     const target = join(plugins, name)
     const old = before[name]
@@ -79,6 +80,18 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
     await askToAllow(inspection, options)
     return name
   })
+}
+
+/** A source, or a plugin of an index by its name; what npm brings is shown with what its registry attests. */
+async function brought(address: string, into: string, { kernel, io, ref, sha256, name }: AddOptions): Promise<Fetched> {
+  const fetching = { kernel, io, into, ref, sha256, name }
+  const offer = isIndexName(address) ? await offerNamed(address, fetching) : undefined
+  const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(address, fetching)
+  const provenance = await provenanceOf(fetched.source, fetching)
+  if (typeof provenance === 'object' && !provenance.same_bytes) throw new UserError(`the attestation of its registry is one of another archive than ${fetched.source.integrity ?? 'this one'}`)
+  const facts = [...(offer ? [`index   ${oneLine(offer.index)}`] : []), ...(offer || fetched.source.integrity !== undefined ? [`source  ${oneLine(Object.values(fetched.source).join(' '))}`] : []), ...provenanceLine(provenance)]
+  io.stderr.write(facts.map((line) => `${line}\n`).join(''))
+  return fetched
 }
 
 /** Fetches a plugin once more; true when it is another one now. Throws Refusal; what was there before is there still. */

@@ -4,6 +4,7 @@ import type { Diagnostic, Io } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { readTree, type Installed, type Tree } from '../../../core/trust/index.js'
 import { oneLine, paint, printable } from '../../lib/terminal/index.js'
+import type { Provenance } from './npm_registry.js'
 import { permissionsOf, type Permission } from './permissions.js'
 
 /** Everything that executes, connects, reads secrets or judges, escaped; with texts that hide something shown as they are. */
@@ -29,6 +30,15 @@ const textLines = ({ instructions, agents }: { instructions: readonly string[]; 
   ...instructions.map((file) => `  tells every model what stands in ${oneLine(file)}`),
   ...agents.map((agent) => `  agent ${oneLine(agent.name)}, which a conversation can start  ${oneLine(agent.description).slice(0, 120)}`),
 ]
+
+/** Where a package was built, as its registry attests; nothing where it says nothing. */
+export function provenanceLine(provenance: Provenance | string | undefined): string[] {
+  if (provenance === undefined) return []
+  if (typeof provenance === 'string') return [`built   ${oneLine(provenance)}`]
+  const { repository, commit, builder, same_bytes } = provenance
+  const from = `${repository}${commit === undefined ? '' : ` at ${commit}`}${builder === undefined ? '' : ` by ${builder}`}`
+  return [`built   from ${oneLine(from)}, says the attestation of its registry${same_bytes ? '' : ' OF ANOTHER ARCHIVE THAN THIS ONE'}; \`npm audit signatures\` checks who signed it`]
+}
 
 /** What is said of a part of a plugin, behind the file and the line that it is about. */
 export function located({ message, files: [file = ''] }: Pick<Diagnostic, 'message' | 'files'>, root: string): string {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -24,12 +25,20 @@ export interface Fetching {
   /** An empty folder of our own. */
   into: string
   ref?: string | undefined
+  /** A folder of the repository. */
+  subdir?: string | undefined
+  /** What the archive must hash to: 64 hexadecimal digits of SHA-256, or `sha256-…`, `sha384-…`, `sha512-…` in base64. */
   sha256?: string | undefined
+  /** The name that it is to have here. */
+  name?: string | undefined
 }
 
-const archives = /\.(?:tar\.gz|tgz|tar|zip|mcpb)$/
+export const archives = /\.(?:tar\.gz|tgz|tar|zip|mcpb)$/
 const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~<>=|*+-]+)?$/i
 const gitUrl = /^(?:(?:git\+)?(?:https|ssh|file):\/\/\S+|[\w.-]+@[\w.-]+:\S+)$/
+
+/** Is this the address of something, and no path? */
+export const isAddress = (text: string): boolean => /^(?:npm|github):/.test(text) || gitUrl.test(text) || (/^https?:\/\//.test(text) && URL.canParse(text))
 
 /** Brings a source into a folder of our own. Throws Refusal. */
 export const fetchSource = async (address: string, fetching: Fetching): Promise<Fetched> => withoutGit(await fetched(address, fetching))
@@ -47,10 +56,10 @@ async function fetched(address: string, fetching: Fetching): Promise<Fetched> {
   const [place, hash] = address.split('#') as [string, string?]
   const ref = fetching.ref ?? hash
   const github = /^github:([\w.-]+)\/([\w.-]+?)(?:\.git)?(?:\/(.+))?$/.exec(place)
-  if (github) return fromGit({ url: `https://github.com/${github[1]}/${github[2]}.git`, ref, subdir: github[3] }, fetching)
+  if (github) return fromGit({ url: `https://github.com/${github[1]}/${github[2]}.git`, ref, subdir: github[3] ?? fetching.subdir }, fetching)
   if (address.startsWith('npm:')) return fromNpm(address.slice(4), fetching)
   if (/^https?:\/\//.test(place) && archives.test(new URL(place).pathname)) return fromUrl(place, fetching)
-  if (gitUrl.test(place) && (/^(?:git|ssh:|file:)/.test(place) || /\.git\/?$/.test(place))) return fromGit({ url: place.replace(/^git\+/, ''), ref }, fetching)
+  if (gitUrl.test(place) && (/^(?:git|ssh:|file:)/.test(place) || /\.git\/?$/.test(place))) return fromGit({ url: place.replace(/^git\+/, ''), ref, subdir: fetching.subdir }, fetching)
   const path = resolve(address.replace(/^~(?=\/)/, () => fetching.io.env['HOME'] ?? '~'))
   if (!existsSync(path)) throw new UserError(`'${address}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`)
   if (statSync(path).isDirectory()) return isRepository(path) ? fromGit({ url: pathToFileURL(realpathSync(path)).href, ref }, fetching) : fromFolder(path, fetching)
@@ -78,17 +87,21 @@ function fromFolder(path: string, { into }: Fetching): Fetched {
 }
 
 async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256: wanted }: Fetching): Promise<Fetched> {
-  const integrity = `sha256-${sha256(bytes, 'base64')}`
-  if (wanted !== undefined && !matchesHash(bytes, wanted)) throw new UserError(`the archive is not the expected one: its hash is ${integrity}`)
+  const is = wanted === undefined ? undefined : hashLike(bytes, wanted)
+  if (is !== undefined && is !== wanted && is !== wanted?.toLowerCase()) throw new UserError(`the archive is not the expected one: its hash is ${is} instead of ${wanted}`)
   const root = join(into, 'unpacked')
   mkdirSync(root)
   await unpack(bytes, root)
+  const algorithm = source.type === 'npm' ? 'sha512' : 'sha256'
   const name = basename(source.path ?? new URL(source.url!).pathname).replace(archives, '')
-  return { root: onlyFolder(root), source: { ...source, integrity }, name }
+  return { root: onlyFolder(root), source: { ...source, integrity: `${algorithm}-${hash(algorithm, bytes, 'base64')}` }, name }
 }
 
-const matchesHash = (bytes: Buffer, expected: string): boolean =>
-  expected.startsWith('sha256-') ? `sha256-${sha256(bytes, 'base64')}` === expected : sha256(bytes) === expected.toLowerCase()
+/** The hash of an archive in the form that another one is written in. */
+function hashLike(bytes: Buffer, expected: string): string {
+  const [, algorithm] = /^(sha(?:256|384|512))-/.exec(expected) ?? []
+  return algorithm === undefined ? sha256(bytes) : `${algorithm}-${hash(algorithm, bytes, 'base64')}`
+}
 
 /** Most archives hold one folder that holds everything. */
 function onlyFolder(root: string): string {
@@ -139,13 +152,13 @@ async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
   // What lies there, not what it is said to be called.
   const [file, ...others] = readdirSync(fetching.into)
   if (said === undefined || file === undefined || others.length > 0) throw new UserError('npm does not say which package it got')
-  const { root } = await fromArchive(readBytes(join(fetching.into, file), { limit: mostUnpackedBytes }), { type: 'npm', path: file }, { ...fetching, sha256: undefined })
+  const { root, source } = await fromArchive(readBytes(join(fetching.into, file), { limit: mostUnpackedBytes }), { type: 'npm', path: file }, fetching)
   const name = spec.replace(/(?<=.)@.*$/, '').replace(/^@/, '').replace('/', '-')
-  return { root, source: { type: 'npm', url: spec, ref: said.version, integrity: said.integrity }, name }
+  return { root, source: { type: 'npm', url: spec, ref: said.version, integrity: source.integrity! }, name }
 }
 
 /** What npm says of the package that it packed. A registry may have made it say anything. */
-function saidOf(printed: string): { integrity: string; version: string } | undefined {
+function saidOf(printed: string): { version: string } | undefined {
   let list: unknown
   try {
     list = JSON.parse(printed)
@@ -154,5 +167,5 @@ function saidOf(printed: string): { integrity: string; version: string } | undef
   }
   const [first] = Array.isArray(list) ? (list as unknown[]) : []
   const { integrity, version } = isObject(first) ? first : {}
-  return typeof integrity === 'string' && typeof version === 'string' ? { integrity, version } : undefined
+  return typeof integrity === 'string' && typeof version === 'string' ? { version } : undefined
 }

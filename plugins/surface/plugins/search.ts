@@ -1,0 +1,78 @@
+import { rmSync } from 'node:fs'
+import type { Io, Kernel } from '../../../core/index.js'
+import { inspect } from '../../../core/manifests/index.js'
+import { tempFolder } from '../../lib/base/index.js'
+import { oneLine, paint, say } from '../../lib/terminal/index.js'
+import { fetchOffer, isIndexName, offerNamed, readIndexes } from './indexes.js'
+import { pluginNameOf } from './identity.js'
+import { surroundings } from './install.js'
+import { provenanceOf, type Provenance } from './npm_registry.js'
+import type { Offer } from './offer.js'
+import { consentText, infoDocument, provenanceLine } from './show.js'
+import { fetchSource, isAddress } from './source.js'
+import { UserError } from './user_error.js'
+
+/** `vtcode plugins search`: what the indexes of the settings offer for these words. 0 where at least one index could be read. */
+export async function searchPlugins(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
+  const { indexes = [] } = (kernel.settings['plugins'] ?? {}) as { indexes?: string[] }
+  if (indexes.length === 0) {
+    say(io, 'error', 'No index is set. Name one in your own settings, for example `vtcode config set plugins.indexes \'["github:owner/repository", "@scope", "npm"]\'`.')
+    return 1
+  }
+  const { offers, problems } = await readIndexes({ kernel, io }, words)
+  const found = ranked(offers, words)
+  for (const { index, problem } of problems) say(io, 'warning', `${oneLine(index)}: ${oneLine(problem)}.`)
+  io.stdout.write(json ? `${JSON.stringify({ plugins: found, problems })}\n` : found.length === 0 ? 'Nothing was found.\n' : found.map((one) => offerText(one, io)).join(''))
+  return offers.length === 0 && problems.length > 0 ? 1 : 0
+}
+
+/** Those that hold every word, the nearest names first. What npm found by itself is not asked again. */
+function ranked(offers: Offer[], words: readonly string[]): Offer[] {
+  const wanted = words.map((word) => word.toLowerCase())
+  const distance = ({ name, description = '', keywords }: Offer): number => {
+    const places = wanted.map((word) => (name === word ? 0 : name.includes(word) ? 1 : [description, ...keywords].some((text) => text.toLowerCase().includes(word)) ? 2 : Infinity))
+    return places.reduce((sum, place) => sum + place, 0)
+  }
+  const rows = offers.map((offer) => ({ offer, far: distance(offer) })).filter(({ offer, far }) => far < Infinity || offer.pinned?.address.startsWith(`npm:${offer.name}@`) === true)
+  return rows.sort((a, b) => a.far - b.far || (a.offer.name < b.offer.name ? -1 : 1)).map(({ offer }) => offer)
+}
+
+function offerText({ name, version, description, author, index, pinned, unavailable }: Offer, io: Io): string {
+  const { bold, dim, yellow } = paint(io.stdout, io.env)
+  const from = pinned ? [pinned.address, pinned.subdir, pinned.commit ?? pinned.ref, pinned.integrity].filter((one) => one !== undefined).join('  ') : undefined
+  return [
+    `${bold(oneLine(name))}${version === undefined ? '' : `  ${oneLine(version)}`}${author === undefined ? '' : `  ${dim(`by ${oneLine(author)}`)}`}`,
+    ...(description === undefined ? [] : [`  ${oneLine(description).slice(0, 300)}`]),
+    from === undefined ? `  ${yellow('cannot be added')}: ${oneLine(unavailable ?? 'it has no source')}` : `  ${dim(oneLine(from))}`,
+    `  ${dim(`of ${oneLine(index)}`)}`,
+    '',
+  ].join('\n')
+}
+
+/** `vtcode plugins info` of what is not installed: a plugin of an index, or a source. It is fetched, looked at and cleared away; undefined when it is neither. */
+export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number | undefined> {
+  const into = tempFolder('look')
+  try {
+    const offer = isIndexName(wanted) ? await offerNamed(wanted, { kernel, io }) : undefined
+    if (!offer && !isAddress(wanted)) return undefined
+    const fetching = { kernel, io, into }
+    const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(wanted, fetching)
+    const name = pluginNameOf(fetched, undefined)
+    const inspection = await inspect(fetched.root, surroundings({ kernel, io }), { name })
+    const provenance = await provenanceOf(fetched.source, fetching)
+    const add = `vtcode plugins add ${offer ? wanted : `'${wanted}'`}`
+    io.stdout.write(json ? `${JSON.stringify({ ...infoDocument(inspection, undefined, new Map()), root: undefined, installed: false, ...(offer && { offer }), source: fetched.source, ...(provenance !== undefined && { provenance }), add })}\n` : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add))
+    return 0
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    say(io, 'error', `${error.message}. Nothing was installed.`)
+    return 1
+  } finally {
+    rmSync(into, { recursive: true, force: true })
+  }
+}
+
+function beforeText(offer: Offer | undefined, source: object, provenance: Provenance | string | undefined, what: string, add: string): string {
+  const facts = offer ? [...(offer.description === undefined ? [] : [`says    ${oneLine(offer.description)}`]), `index   ${oneLine(offer.index)}`] : []
+  return [what.trimEnd(), ...facts, `source  ${oneLine(Object.values(source).join(' '))}`, ...provenanceLine(provenance), `It is not installed; \`${oneLine(add)}\` does that.`, ''].join('\n')
+}
