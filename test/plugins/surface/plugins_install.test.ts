@@ -54,7 +54,7 @@ describe('vtcode plugins add', () => {
     }
     expect(await packed('1.9.0', 'one')).toMatchObject({ code: 0, stdout: 'Installed acme-tools-x.\n' })
     const second = await packed('1.10.0', 'two')
-    expect([second.code, second.stderr]).toEqual([0, expect.stringMatching(/^Version 1\.10\.0 takes the place of 1\.9\.0, from \S+1\.10\.0\.tgz instead of \S+1\.9\.0\.tgz\.\n[^]*~ hello\.js/)])
+    expect([second.code, second.stderr]).toEqual([0, expect.stringMatching(/^source  archive \S+ sha256-\S+\nVersion 1\.10\.0 takes the place of 1\.9\.0, from \S+1\.10\.0\.tgz instead of \S+1\.9\.0\.tgz\.\n[^]*~ hello\.js/)])
     expect([await answer(made), Object.keys(lock(made)), lock(made)['acme-tools-x'].version]).toEqual([{ said: 'two' }, ['acme-tools-x'], '1.10.0'])
     // Who publishes the next one may not bring back an old fault unseen.
     execFileSync('cp', ['1.9.0.tgz', '1.10.0.tgz'], { cwd: made.root })
