@@ -13,7 +13,7 @@ const plugin = (name: string, said = 'hello') => ({ [`${name}/vtcode.yaml`]: `na
 async function serve(listener: RequestListener) {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))) }
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => (server.closeAllConnections(), server.close(() => resolve()))) }
 }
 /** `vtcode plugins …` of a user whose settings name these indexes. */
 const plugins = (made: TempWorkspace, indexes: string[], ...words: string[]): Promise<Ran> => {
