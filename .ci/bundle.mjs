@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url)
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs in a thread or process of its own, or before the rest. */
 const aside = [
-  ...['plugins/surface/mcp/front.js', 'core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js'],
+  ...['plugins/surface/mcp/front.js', 'core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
   ...['plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js'],
 ]
 const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js']

@@ -32,7 +32,7 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .command('validate')
     .description('Checks a plugin, a package of another program or a manifest, and runs its `examples`.')
     .argument('<path>')
-    .option('--run', 'also the examples that run something of it')
+    .option('--run', 'also the examples that run something of it, in a sandbox')
     .option('--strict', 'what would only be reported is an error')
     .option('--json', 'as one JSON document')
     .action(async (path: string, how: { run?: true; strict?: true; json?: true }) => void (code = await validatePlugin(kernel, path, how, io)))
@@ -74,7 +74,7 @@ function addWriting(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, en
 function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
   command
     .command('add')
-    .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version], an archive (.tar.gz, .zip, .mcpb), or the name of a plugin of an index. Nothing of it runs meanwhile.')
+    .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version], an archive (.tar.gz, .zip, .mcpb), or its name in an index. Nothing of it runs meanwhile.')
     .argument('<source>')
     .option('--name <name>', 'the name it is known by here')
     .option('--ref <ref>', 'branch, tag or commit')

@@ -12,10 +12,12 @@ export interface Setting {
   /** May code of the plugin run? */
   run: boolean
   io: Io
+  /** This process is in a sandbox, which holds whatever it starts. */
+  confined?: boolean
 }
 
 /** Works with the plugin in a fresh workspace with these files, and clears everything away. */
-export async function onBench<T>({ path, inspection, run, io }: Setting, files: JsonObject, config: Config, work: (kernel: Kernel) => Promise<T>, surface = 'validate'): Promise<T> {
+export async function onBench<T>({ path, inspection, run, io, confined = false }: Setting, files: JsonObject, config: Config, work: (kernel: Kernel) => Promise<T>, surface = 'validate'): Promise<T> {
   const folder = realpathSync(tempFolder('example'))
   try {
     const [workspace, home] = [join(folder, 'ws'), join(folder, 'home')]
@@ -37,6 +39,7 @@ export async function onBench<T>({ path, inspection, run, io }: Setting, files: 
       config: {
         automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask'] } },
         tools: { max_repeated_tool_calls: 0 },
+        ...(confined && { sandbox: { mode: 'off', plugins: 'off' } }),
         ...config,
         manifests: ['builtin', { from: path, except }, ...(config.manifests ?? [])],
       },

@@ -7,10 +7,9 @@ import { treeDigest } from '../../../core/trust/index.js'
 import { tempFolder } from '../../lib/base/index.js'
 import { claimsOf, nameRule } from './identity.js'
 import { npmOffers } from './npm_registry.js'
-import type { Offer, Offered, Pinned } from './offer.js'
-import { archives, fetchSource, isAddress, type Fetched, type Fetching } from './source.js'
+import type { IndexedPlugin, IndexContents, Pinned } from './offer.js'
+import { archives, fetchSource, isAddress, webText, type Fetched, type Fetching } from './source.js'
 import { UserError } from './user_error.js'
-import { webText } from './web_text.js'
 
 /** Where the relative sources of an index are. */
 type Base = { kind: 'folder'; root: string } | { kind: 'git'; address: string } | { kind: 'web'; url: string }
@@ -18,14 +17,16 @@ type Base = { kind: 'folder'; root: string } | { kind: 'git'; address: string } 
 const mostBytes = 4 * 1_048_576
 const mostEntries = 10_000
 const mostText = 500
+const namesAre = 'lower-case letters, digits, and between them single hyphens or dots'
+const hashRule = /^(?:(?:tree1:)?sha256-|sha(?:384|512)-)[\w+/]+={0,2}$|^[0-9a-f]{64}$/i
 /** How a folder, a repository or an archive of an index calls its list, in the order they are looked for. */
 const lists = ['.claude-plugin/marketplace.json', '.agents/plugins/marketplace.json', 'marketplace.json', 'plugins.json', 'index.json']
 const isNpm = (index: string): boolean => /^(?:npm:?)?(?:@[a-z0-9][\w.-]*)?$/i.test(index) && index !== ''
 
 /** What the indexes of the settings offer; `words` are for those that search by themselves. One that cannot be read keeps no other from being told. */
-export async function readIndexes({ kernel, io }: { kernel: Kernel; io: Io }, words: readonly string[] = []): Promise<Offered> {
+export async function readIndexes({ kernel, io }: { kernel: Kernel; io: Io }, words: readonly string[] = []): Promise<IndexContents> {
   const { indexes = [] } = (kernel.settings['plugins'] ?? {}) as { indexes?: string[] }
-  const all = await Promise.all(indexes.map(async (index): Promise<Offered> => {
+  const all = await Promise.all(indexes.map(async (index): Promise<IndexContents> => {
     try {
       if (isNpm(index)) return { offers: await npmOffers(index, words, { kernel, io }), problems: [] }
       return await readList(index, { kernel, io })
@@ -41,19 +42,20 @@ export async function readIndexes({ kernel, io }: { kernel: Kernel; io: Io }, wo
 export const isIndexName = (name: string): boolean => (nameRule.test(name) || /^@[a-z0-9][\w.-]*\/[a-z0-9][\w.-]*$/i.test(name)) && !existsSync(resolve(name))
 
 /** The one plugin of this name that the indexes offer; undefined when none does. Throws UserError when several do, or it cannot be added. */
-export async function offerNamed(name: string, context: { kernel: Kernel; io: Io }): Promise<Offer | undefined> {
+export async function offerNamed(name: string, context: { kernel: Kernel; io: Io }): Promise<IndexedPlugin | undefined> {
   const { offers, problems } = await readIndexes(context, [name])
   const [first, ...others] = offers.filter((one) => one.name === name)
   if (!first) {
     if (problems.length > 0) throw new UserError(`no index offers '${name}', and not all of them could be read whole: ${problems.slice(0, 3).map(({ index, problem }) => `${index}: ${problem}`).join('; ')}`)
     return undefined
   }
-  if (others.length > 0) throw new UserError(`'${name}' is offered by ${[first, ...others].map(({ index }) => index).join(' and by ')}: add the one that you mean by its source, which \`vtcode plugins search ${name}\` shows`)
+  const by = [first, ...others].map(({ index }) => index).join(' and by ')
+  if (others.length > 0) throw new UserError(`'${name}' is offered by ${by}: add the one that you mean by its source, which \`vtcode plugins search ${name}\` shows`)
   return first
 }
 
 /** Brings what an index offers, and refuses what is not what the index promises. */
-export async function fetchOffer({ name, index, pinned, unavailable }: Offer, fetching: Fetching): Promise<Fetched> {
+export async function fetchOffer({ name, index, pinned, unavailable }: IndexedPlugin, fetching: Fetching): Promise<Fetched> {
   if (!pinned) throw new UserError(`${name} of ${index} cannot be added: ${unavailable ?? 'it has no source'}`)
   const { address, ref, subdir, commit, integrity } = pinned
   const ofTree = integrity?.startsWith('tree1:') === true
@@ -62,13 +64,14 @@ export async function fetchOffer({ name, index, pinned, unavailable }: Offer, fe
   const lies = (what: string, promised: string, is: string) => new UserError(`${name} is not what ${index} says: its ${what} is ${is} instead of ${promised}`)
   if (commit !== undefined && source.commit !== commit && fetching.ref === undefined) throw lies('commit', commit, source.commit ?? 'unknown')
   if (ofTree && treeDigest(root) !== integrity) throw lies('hash', integrity, treeDigest(root))
-  if (integrity !== undefined && !ofTree && source.integrity === undefined) throw new UserError(`${name} of ${index} is no archive, and the hash that the index gives for it, ${integrity}, is one of an archive; one of files begins with tree1:`)
+  const baseless = integrity !== undefined && !ofTree && source.integrity === undefined
+  if (baseless) throw new UserError(`${name} of ${index} is no archive, and the hash that the index gives for it, ${integrity}, is one of an archive; one of files begins with tree1:`)
   const called = claimsOf(root).name
   if (source.type !== 'npm' && called !== undefined && called !== name && fetching.name === undefined) throw new UserError(`${index} calls it ${name}, and the package itself ${called}; --name says which it is`)
   return { ...fetched, name }
 }
 
-async function readList(index: string, context: { kernel: Kernel; io: Io }): Promise<Offered> {
+async function readList(index: string, context: { kernel: Kernel; io: Io }): Promise<IndexContents> {
   if (/^https?:\/\//.test(index) && !/\.git\/?(?:#.*)?$/.test(index) && !archives.test(new URL(index).pathname)) {
     const url = webAddress(index)
     return entriesOf(index, await webText(url, mostBytes, context), { kind: 'web', url: url.href })
@@ -84,7 +87,7 @@ async function readList(index: string, context: { kernel: Kernel; io: Io }): Pro
   return entriesOf(index, readBytes(file, { limit: mostBytes }).toString('utf8'), { kind: 'folder', root })
 }
 
-async function fetchedList(index: string, { kernel, io }: { kernel: Kernel; io: Io }): Promise<Offered> {
+async function fetchedList(index: string, { kernel, io }: { kernel: Kernel; io: Io }): Promise<IndexContents> {
   const into = tempFolder('index')
   try {
     const { root, source } = await fetchSource(index, { kernel, io, into })
@@ -109,7 +112,7 @@ function webAddress(index: string): URL {
 }
 
 /** Claude's marketplace.json, Codex's, and plain lists: `plugins` is a list of entries, or a map by their names. */
-function entriesOf(index: string, text: string, base: Base): Offered {
+function entriesOf(index: string, text: string, base: Base): IndexContents {
   let document: unknown
   try {
     document = JSON.parse(text.replace(/^\ufeff/, ''))
@@ -121,11 +124,11 @@ function entriesOf(index: string, text: string, base: Base): Offered {
   if (!raw) throw new UserError("its list has no 'plugins': a list of { name, source }, or a map by name")
   if (raw.length > mostEntries) throw new UserError(`its list has ${raw.length} entries, more than ${mostEntries}`)
   const folder = isObject(metadata) && typeof metadata['pluginRoot'] === 'string' ? metadata['pluginRoot'] : ''
-  const problems: Offered['problems'] = []
-  const known = new Map<string, Offer>()
+  const problems: IndexContents['problems'] = []
+  const known = new Map<string, IndexedPlugin>()
   raw.forEach((entry, at) => {
     const name = isObject(entry) ? entry['name'] : undefined
-    if (!isObject(entry) || typeof name !== 'string' || !nameRule.test(name)) return void problems.push({ index, problem: `plugins[${at}] has no name that a plugin can have (lower-case letters, digits, and between them single hyphens or dots)` })
+    if (!isObject(entry) || typeof name !== 'string' || !nameRule.test(name)) return void problems.push({ index, problem: `plugins[${at}] has no name that a plugin can have (${namesAre})` })
     if (known.has(name)) return void problems.push({ index, problem: `plugins[${at}] has the name '${name}' once more; the first one counts` })
     known.set(name, { name, index, ...factsOf(entry), ...pinnedOf(entry, folder, base) })
   })
@@ -134,14 +137,14 @@ function entriesOf(index: string, text: string, base: Base): Offered {
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value.slice(0, mostText) : undefined)
 
-function factsOf({ description, version, author, homepage, license, keywords, tags, category }: Record<string, unknown>): Pick<Offer, 'keywords'> & Partial<Offer> {
+function factsOf({ description, version, author, homepage, license, keywords, tags, category }: Record<string, unknown>): Pick<IndexedPlugin, 'keywords'> & Partial<IndexedPlugin> {
   const words = [keywords, tags, [category]].flatMap((one) => (Array.isArray(one) ? (one as unknown[]) : [])).flatMap((one) => text(one) ?? [])
   const facts = { description: text(description), version: text(version), author: text(isObject(author) ? author['name'] : author), homepage: text(homepage), license: text(license) }
   return { ...Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)), keywords: words.slice(0, 50) }
 }
 
 /** The source of an entry, and what is promised of it; an object says more than a text. */
-function pinnedOf(entry: Record<string, unknown>, folder: string, base: Base): Pick<Offer, 'pinned' | 'unavailable'> {
+function pinnedOf(entry: Record<string, unknown>, folder: string, base: Base): Pick<IndexedPlugin, 'pinned' | 'unavailable'> {
   const source = entry['source'] ?? entry['url'] ?? entry['repository']
   const said = isObject(source) ? source : {}
   const one = (...keys: string[]): string | undefined => keys.map((key) => text(said[key]) ?? text(entry[key])).find((value) => value !== undefined)
@@ -149,7 +152,8 @@ function pinnedOf(entry: Record<string, unknown>, folder: string, base: Base): P
   const [ref, commit, integrity] = [text(said['ref']), one('sha', 'commit'), one('integrity', 'sha256')]
   if (place === undefined) return { unavailable: 'its source is of no known kind' }
   if (commit !== undefined && !/^[0-9a-f]{40}$/.test(commit)) return { unavailable: `its commit '${commit}' is no 40 hexadecimal digits` }
-  if (integrity !== undefined && !/^(?:(?:tree1:)?sha256-|sha(?:384|512)-)[\w+/]+={0,2}$|^[0-9a-f]{64}$/i.test(integrity)) return { unavailable: `its hash '${integrity}' is not one that is known: sha256-…, sha512-…, tree1:sha256-… or 64 hexadecimal digits` }
+  const odd = integrity !== undefined && !hashRule.test(integrity)
+  if (odd) return { unavailable: `its hash '${integrity}' is not one that is known: sha256-…, sha512-…, tree1:sha256-… or 64 hexadecimal digits` }
   const [kind, path] = [text(said['source']), text(said['path'])]
   const promised = { ...(ref !== undefined && { ref }), ...(commit !== undefined && { commit }), ...(integrity !== undefined && { integrity }) }
   // The folder of a repository that an object names; that of a relative source is its path.
@@ -170,7 +174,7 @@ function placeOf(source: Record<string, unknown>): string | undefined {
 }
 
 /** A source that lies where the index does. */
-function besideIndex(path: string, promised: Omit<Pinned, 'address'>, base: Base): Pick<Offer, 'pinned' | 'unavailable'> {
+function besideIndex(path: string, promised: Omit<Pinned, 'address'>, base: Base): Pick<IndexedPlugin, 'pinned' | 'unavailable'> {
   const leads = { unavailable: `its source '${path}' leads out of the index` }
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
   if (isAbsolute(path) || /[\\\0]|^[A-Za-z]:/.test(path) || parts.includes('..')) return leads

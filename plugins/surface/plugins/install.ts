@@ -89,7 +89,8 @@ async function brought(address: string, into: string, { kernel, io, ref, sha256,
   const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(address, fetching)
   const provenance = await provenanceOf(fetched.source, fetching)
   if (typeof provenance === 'object' && !provenance.same_bytes) throw new UserError(`the attestation of its registry is one of another archive than ${fetched.source.integrity ?? 'this one'}`)
-  const facts = [...(offer ? [`index   ${oneLine(offer.index)}`] : []), ...(offer || fetched.source.integrity !== undefined ? [`source  ${oneLine(Object.values(fetched.source).join(' '))}`] : []), ...provenanceLine(provenance)]
+  const named = offer || fetched.source.integrity !== undefined ? [`source  ${oneLine(Object.values(fetched.source).join(' '))}`] : []
+  const facts = [...(offer ? [`index   ${oneLine(offer.index)}`] : []), ...named, ...provenanceLine(provenance)]
   io.stderr.write(facts.map((line) => `${line}\n`).join(''))
   return fetched
 }
@@ -291,7 +292,6 @@ function entryOf(shown: Shown, source: PluginSource, deps = false): Installed {
   const { root, format, contributions } = shown
   const version = versionIn(shown)
   const { digest, files } = readTree(root)
-  // Dependencies are new; all else is what was shown.
   if (!deps && digest !== shown.tree) throw changed(shown)
   const judges = contributions.some(({ kind }) => kind === 'policy')
   const guards = contributions.some(({ manifest }) => Object.keys(manifest.hooks ?? {}).some((event) => ['PreToolUse', 'PermissionRequest'].includes(eventOf(event) ?? '')))

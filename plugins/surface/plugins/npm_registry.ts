@@ -1,17 +1,17 @@
 import { isObject } from '../../../core/base/index.js'
 import type { PluginSource } from '../../../core/trust/index.js'
-import type { Offer } from './offer.js'
+import type { IndexedPlugin } from './offer.js'
 import { npm } from './packages.js'
+import { webText } from './source.js'
 import type { Starting } from './started.js'
 import { UserError } from './user_error.js'
-import { webText } from './web_text.js'
 
 const keyword = 'vtcode-plugin'
 const mostFound = 100
 const mostAttested = 4 * 1_048_576
 
 /** Plugins that a registry of npm knows by their keyword; of an index `@scope` those of that scope, from the registry that the user's npm settings give it. */
-export async function npmOffers(index: string, words: readonly string[], starting: Starting): Promise<Offer[]> {
+export async function npmOffers(index: string, words: readonly string[], starting: Starting): Promise<IndexedPlugin[]> {
   const scope = index.replace(/^npm:?/, '')
   const ours = words.map((word) => word.replace(/[^\w@/.-]+/g, ' ').trim()).filter(Boolean)
   const query = [`keywords:${keyword}`, ...(scope === '' ? [] : [`scope:${scope.slice(1)}`]), ...ours].join(' ')
@@ -53,7 +53,7 @@ export async function provenanceOf({ type, url = '', ref, integrity }: PluginSou
     const view = parsed(await npm(['view', `${name}@${ref}`, 'dist', '--json'], starting, (_, text) => text))
     const attested = isObject(view) && isObject(view['attestations']) ? view['attestations']['url'] : undefined
     if (typeof attested !== 'string') return undefined
-    if (!URL.canParse(attested)) return 'it has an attestation, whose address is none'
+    if (!URL.canParse(attested)) return 'it has an attestation with an invalid address'
     return provenanceIn(parsed(await webText(new URL(attested), mostAttested, starting)), integrity ?? '') ?? 'it has an attestation that says nothing of its source'
   } catch (error) {
     return `its attestation cannot be read: ${(error as Error).message}`.replace(/\.$/, '')

@@ -12,7 +12,7 @@ export interface Pinned {
   integrity?: string
 }
 /** What an index says of a plugin. All but `index` and `pinned.address` of a folder here is foreign text. */
-export interface Offer {
+export interface IndexedPlugin {
   name: string
   index: string
   description?: string
@@ -25,8 +25,8 @@ export interface Offer {
   /** Why it cannot be added, where it cannot; a sentence without its full stop. */
   unavailable?: string
 }
-export interface Offered {
-  offers: Offer[]
+export interface IndexContents {
+  offers: IndexedPlugin[]
   /** Indexes that cannot be read, and entries that are no plugin. */
   problems: { index: string; problem: string }[]
 }

@@ -7,7 +7,7 @@ import { fetchOffer, isIndexName, offerNamed, readIndexes } from './indexes.js'
 import { pluginNameOf } from './identity.js'
 import { surroundings } from './install.js'
 import { provenanceOf, type Provenance } from './npm_registry.js'
-import type { Offer } from './offer.js'
+import type { IndexedPlugin } from './offer.js'
 import { consentText, infoDocument, provenanceLine } from './show.js'
 import { fetchSource, isAddress } from './source.js'
 import { UserError } from './user_error.js'
@@ -27,9 +27,9 @@ export async function searchPlugins(kernel: Kernel, words: string[], json: boole
 }
 
 /** Those that hold every word, the nearest names first. What npm found by itself is not asked again. */
-function ranked(offers: Offer[], words: readonly string[]): Offer[] {
+function ranked(offers: IndexedPlugin[], words: readonly string[]): IndexedPlugin[] {
   const wanted = words.map((word) => word.toLowerCase())
-  const distance = ({ name, description = '', keywords }: Offer): number => {
+  const distance = ({ name, description = '', keywords }: IndexedPlugin): number => {
     const places = wanted.map((word) => (name === word ? 0 : name.includes(word) ? 1 : [description, ...keywords].some((text) => text.toLowerCase().includes(word)) ? 2 : Infinity))
     return places.reduce((sum, place) => sum + place, 0)
   }
@@ -37,7 +37,7 @@ function ranked(offers: Offer[], words: readonly string[]): Offer[] {
   return rows.sort((a, b) => a.far - b.far || (a.offer.name < b.offer.name ? -1 : 1)).map(({ offer }) => offer)
 }
 
-function offerText({ name, version, description, author, index, pinned, unavailable }: Offer, io: Io): string {
+function offerText({ name, version, description, author, index, pinned, unavailable }: IndexedPlugin, io: Io): string {
   const { bold, dim, yellow } = paint(io.stdout, io.env)
   const from = pinned ? [pinned.address, pinned.subdir, pinned.commit ?? pinned.ref, pinned.integrity].filter((one) => one !== undefined).join('  ') : undefined
   return [
@@ -61,7 +61,9 @@ export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, 
     const inspection = await inspect(fetched.root, surroundings({ kernel, io }), { name })
     const provenance = await provenanceOf(fetched.source, fetching)
     const add = `vtcode plugins add ${offer ? wanted : `'${wanted}'`}`
-    io.stdout.write(json ? `${JSON.stringify({ ...infoDocument(inspection, undefined, new Map()), root: undefined, installed: false, ...(offer && { offer }), source: fetched.source, ...(provenance !== undefined && { provenance }), add })}\n` : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add))
+    const facts = { installed: false, ...(offer && { offer }), source: fetched.source, ...(provenance !== undefined && { provenance }), add }
+    const document = { ...infoDocument(inspection, undefined, new Map()), root: undefined, ...facts }
+    io.stdout.write(json ? `${JSON.stringify(document)}\n` : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add))
     return 0
   } catch (error) {
     if (!(error instanceof UserError)) throw error
@@ -72,7 +74,7 @@ export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, 
   }
 }
 
-function beforeText(offer: Offer | undefined, source: object, provenance: Provenance | string | undefined, what: string, add: string): string {
+function beforeText(offer: IndexedPlugin | undefined, source: object, provenance: Provenance | string | undefined, what: string, add: string): string {
   const facts = offer ? [...(offer.description === undefined ? [] : [`says    ${oneLine(offer.description)}`]), `index   ${oneLine(offer.index)}`] : []
   return [what.trimEnd(), ...facts, `source  ${oneLine(Object.values(source).join(' '))}`, ...provenanceLine(provenance), `It is not installed; \`${oneLine(add)}\` does that.`, ''].join('\n')
 }

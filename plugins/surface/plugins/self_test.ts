@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram, searchPath, toText } from '../../../core/base/index.js'
 import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
-import { executes, foreignKey, onBench, type Setting } from './bench.js'
+import { executes, foreignKey, onBench, probe, type Setting } from './bench.js'
 import { tempFolder } from '../../lib/base/index.js'
 
 export type SelfTestContext = Setting
@@ -18,7 +18,41 @@ const failed = (reason: string): SelfTestOutcome => ({ outcome: 'failed', reason
 /** What only a call shows. */
 const results = ['ok', 'code', 'output', 'text_includes', 'notices']
 
-export async function runExample(contribution: Contribution, declared: JsonObject, trial: SelfTestContext): Promise<SelfTestOutcome> {
+export interface ExampleCounts {
+  passed: number
+  failed: number
+  skipped: number
+  not_run: number
+}
+/** What came of the examples of a contribution; of the plugin as a whole where `id` is empty. */
+export interface Tried {
+  id: string
+  examples: ExampleCounts
+  errors: string[]
+}
+
+export const noCounts = (): ExampleCounts => ({ passed: 0, failed: 0, skipped: 0, not_run: 0 })
+
+/** Tries the examples of every contribution, and, where code may run, imports every module. */
+export async function tryAll(setting: SelfTestContext): Promise<Tried[]> {
+  const rows: Tried[] = []
+  for (const contribution of setting.inspection.contributions) {
+    const row: Tried = { id: contribution.id, examples: noCounts(), errors: [] }
+    for (const [index, example] of ((contribution.manifest.examples ?? []) as JsonObject[]).entries()) {
+      const { outcome, reason } = await runExample(contribution, example, setting)
+      row.examples[outcome] += 1
+      if (outcome === 'failed') row.errors.push(`example ${index + 1}${typeof example['title'] === 'string' ? ` (${example['title']})` : ''}: ${reason}`)
+    }
+    rows.push(row)
+  }
+  for (const { files, message } of setting.run ? await probe(setting) : []) {
+    const owner = setting.inspection.contributions.find(({ file }) => files.includes(file))
+    rows.find(({ id }) => id === owner?.id)?.errors.push(message)
+  }
+  return rows
+}
+
+async function runExample(contribution: Contribution, declared: JsonObject, trial: SelfTestContext): Promise<SelfTestOutcome> {
   const example = declared as Example
   const folders = searchPath(trial.io.env['PATH'], trial.path)
   if (example.skip_without?.some((name) => !findProgram(name, folders))) return { outcome: 'skipped' }

@@ -124,6 +124,16 @@ async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
   }
 }
 
+/** A text of the web, by the rules of every request. Throws VT_WEB_*. */
+export async function webText(url: URL, most: number, { kernel, io }: Pick<Fetching, 'kernel' | 'io'>): Promise<string> {
+  using limit = deadline(30_000, io.signal)
+  try {
+    return (await download(url.href, { max_bytes: most, signal: limit.signal }, kernel.settings['web'] as unknown as WebSettings)).toString('utf8')
+  } catch (error) {
+    throw error instanceof VtError ? error : networkFailure(error, hostOf(url))
+  }
+}
+
 /** Neither hooks nor filters nor submodules of the other side, and no question on the terminal. */
 const gitFlags = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'protocol.ext.allow=never', 'filter.lfs.smudge=', 'filter.lfs.process=', 'filter.lfs.required=false', 'advice.detachedHead=false']
 const gitEnv = (folder: string) => ({ GIT_CEILING_DIRECTORIES: folder, GIT_TERMINAL_PROMPT: '0', GIT_LFS_SKIP_SMUDGE: '1', GIT_SSH_COMMAND: 'ssh -oBatchMode=yes' })

@@ -1,20 +1,21 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import type { Contribution, Diagnostic, Io, JsonObject, Kernel } from '../../../core/index.js'
+import type { Diagnostic, Io, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import { oneLine, paint, printable, say } from '../../lib/terminal/index.js'
-import { probe, proveOnBench } from './bench.js'
+import { proveOnBench } from './bench.js'
 import { surroundings } from './install.js'
-import { runExample, type SelfTestContext } from './self_test.js'
+import { runConfined } from './sandboxed.js'
+import { noCounts, tryAll, type ExampleCounts } from './self_test.js'
 
 interface Row {
   id: string
   errors: string[]
   warnings: string[]
-  examples: { passed: number; failed: number; skipped: number; not_run: number }
+  examples: ExampleCounts
 }
 
-/** `vtcode plugins validate`: form first, then the plugin's own examples. Without `run` nothing of it executes. 0 when all is well. */
+/** `vtcode plugins validate`: form first, then the plugin's own examples. Without `run` nothing of it executes, with it all of it in a sandbox. 0 when all is well. */
 export async function validatePlugin(kernel: Kernel, path: string, { run = false, strict = false, json = false }: { run?: boolean; strict?: boolean; json?: boolean }, io: Io): Promise<number> {
   const place = resolve(path)
   if (!existsSync(place)) {
@@ -33,10 +34,17 @@ export async function validatePlugin(kernel: Kernel, path: string, { run = false
       const owner = inspection.contributions.find(({ file }) => place === file || place.startsWith(`${file}:`))
       rows.get(owner?.id ?? '')?.errors.push(`${relative(inspection.root, place)}: ${message} ${hint ?? ''}`.trimEnd())
     }
-    for (const contribution of inspection.contributions) await tryExamples(contribution, rows.get(contribution.id)!, context)
-    if (run) for (const { files, message } of await probe(context)) rows.get(inspection.contributions.find(({ file }) => files.includes(file))?.id ?? '')?.errors.push(message)
+    const tried = run ? await runConfined(context, kernel) : { rows: await tryAll(context) }
+    for (const { id, examples, errors } of tried.rows) {
+      const row = rows.get(id)
+      row?.errors.push(...errors)
+      if (row) row.examples = examples
+    }
+    if (tried.open !== undefined) say(io, 'warning', `There is no sandbox here: ${tried.open}. The examples ran with your rights.`)
+    if (tried.refused !== undefined) rows.set('', { ...empty(''), errors: [`Its examples did not run: ${oneLine(tried.refused)}.`] })
   }
   const whole = general(inspection)
+  whole.errors.push(...(rows.get('')?.errors ?? []))
   if (whole.errors.length + whole.warnings.length > 0) rows.set('', whole)
   const bad = [...rows.values()].some(({ errors, warnings, examples }) => errors.length > 0 || examples.failed > 0 || (strict && warnings.length > 0))
   const contributions = [...rows.values()].map((row) => (row.id === '' ? { ...row, id: inspection.name } : row))
@@ -45,7 +53,7 @@ export async function validatePlugin(kernel: Kernel, path: string, { run = false
   return bad ? 1 : 0
 }
 
-const empty = (id: string): Row => ({ id, errors: [], warnings: [], examples: { passed: 0, failed: 0, skipped: 0, not_run: 0 } })
+const empty = (id: string): Row => ({ id, errors: [], warnings: [], examples: noCounts() })
 
 /** What nobody here honours is no fault of a package, but whoever looks at it wants to know. */
 const levelOf = ({ code, severity }: Diagnostic): Diagnostic['severity'] => (code.startsWith('VT_FORMAT_') ? 'warning' : severity)
@@ -70,14 +78,6 @@ function general({ contributions, invalid, skills, diagnostics, root, name }: In
   const texts = (severity: Diagnostic['severity']) => rest.filter((one) => levelOf(one) === severity).map(({ message, files: [file] }) => (file ? `${relative(root, file) || name}: ${message}` : message))
   const nothing = contributions.length + invalid.length + skills.length === 0 ? ['It holds no manifest, no package of a known format and no skill.'] : []
   return { ...empty(''), errors: [...texts('error'), ...nothing], warnings: texts('warning') }
-}
-
-async function tryExamples(contribution: Contribution, row: Row, context: SelfTestContext): Promise<void> {
-  for (const [index, example] of ((contribution.manifest.examples ?? []) as JsonObject[]).entries()) {
-    const { outcome, reason } = await runExample(contribution, example, context)
-    row.examples[outcome] += 1
-    if (outcome === 'failed') row.errors.push(`example ${index + 1}${typeof example['title'] === 'string' ? ` (${example['title']})` : ''}: ${reason}`)
-  }
 }
 
 function render({ plugin, format, skills, contributions }: { plugin: string; format: string; skills: string[]; contributions: Row[] }, bad: boolean, io: Io): string {

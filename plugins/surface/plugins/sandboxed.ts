@@ -1,0 +1,66 @@
+import { existsSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { inside } from '../../../core/base/index.js'
+import { programFile, type Kernel } from '../../../core/index.js'
+import { tempFolder } from '../../lib/base/index.js'
+import { runShort, type SandboxSettings } from '../../lib/process/index.js'
+import { confined, sandbox, steered } from '../../lib/sandbox/index.js'
+import type { Setting } from './bench.js'
+import { surroundings } from './install.js'
+import { tryAll, type Tried } from './self_test.js'
+
+const child = programFile('plugins/surface/plugins/validate_child.js')
+/** The files of this program, and the packages beside it. */
+const program = ['.', '../package.json', '../node_modules'].map((path) => programFile(path))
+const SECONDS = 900
+const MAX_PRINTED = 1_048_576
+
+/** What the process in the sandbox is told, and where it writes what came of it. */
+export interface ConfinedTask {
+  path: string
+  surroundings: ReturnType<typeof surroundings>
+  report: string
+}
+export interface ConfinedOutcome {
+  rows: Tried[]
+  /** Why nothing held it: it ran with all rights of the user. */
+  open?: string
+  /** Why it did not run. */
+  refused?: string
+}
+
+/**
+ * Runs the examples of a plugin for real, in one sandbox: its commands, servers and modules see the plugin and this program, write a folder
+ * that is cleared away, and reach the network where the plugin says that it does. Where there is no sandbox they run as they are, unless the settings require one.
+ */
+export async function runConfined(setting: Setting, kernel: Kernel): Promise<ConfinedOutcome> {
+  const { plugins: use = 'auto', ...limits } = kernel.settings['sandbox'] as unknown as SandboxSettings & { plugins?: 'auto' | 'required' | 'off' }
+  const found = use === 'off' ? { missing: 'sandbox.plugins is off' } : await sandbox()
+  if ('missing' in found) return use === 'required' ? { rows: [], refused: found.missing } : { rows: await tryAll(setting), ...(use !== 'off' && { open: found.missing }) }
+  const { io, inspection } = setting
+  const folder = realpathSync(tempFolder('validate'))
+  try {
+    const report = join(folder, 'report.json')
+    const task: ConfinedTask = { path: setting.path, surroundings: surroundings({ kernel, io }), report }
+    const launch = { file: process.execPath, args: ['--no-warnings', child, JSON.stringify({ ...task, surroundings: { ...task.surroundings, env: {} } })], cwd: folder, env: { PATH: io.env['PATH'] ?? '' } }
+    const settings = { ...limits, network: reachesOut(inspection) }
+    const shown = [...program.filter((path) => existsSync(path)).map((path) => realpathSync(path)), shownOf(setting.path, io.env['HOME'] ?? '/')]
+    const { file, args, env } = confined(found.tools, launch, await steered({ workspace: folder, writable: true, cwd: folder, settings, shown }))
+    const ended = await runShort({ file, args, cwd: folder, env: env as Record<string, string> }, { signal: io.signal, seconds: SECONDS, most: MAX_PRINTED })
+    if (existsSync(report)) return { rows: JSON.parse(readFileSync(report, 'utf8')) as Tried[] }
+    const why = ended?.stderr.subarray(-2_048).toString().trim()
+    return { rows: [], refused: `they did not come to an end in the sandbox${why ? `: ${why}` : ''}` }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A manifest alone brings its folder along, unless that holds the whole home of the user. */
+function shownOf(path: string, home: string): string {
+  const real = realpathSync(path)
+  const folder = statSync(real).isDirectory() ? real : dirname(real)
+  return inside(folder, home) ? real : folder
+}
+
+const reachesOut = ({ contributions }: Setting['inspection']): boolean =>
+  contributions.some(({ kind, manifest }) => kind === 'provider' || manifest.http !== undefined || manifest.mcp !== undefined || (manifest.effects ?? []).includes('net'))
