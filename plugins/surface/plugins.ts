@@ -74,7 +74,7 @@ function addWriting(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, en
 function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
   command
     .command('add')
-    .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version], an archive (.tar.gz, .zip, .mcpb), or its name in an index. Nothing of it runs meanwhile.')
+    .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version], an archive (.tar.gz, .zip, .mcpb), or its name in an index. Nothing of it runs then.')
     .argument('<source>')
     .option('--name <name>', 'the name it is known by here')
     .option('--ref <ref>', 'branch, tag or commit')
