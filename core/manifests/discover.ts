@@ -176,11 +176,13 @@ function admit(source: ManifestSource, file: string, reading: ManifestReading, {
   }
 }
 
-/** A whole server, say, instead of one of its tools. */
+/** A whole server, say, instead of one of its tools; or one of them whose input only the server knows. */
 function bringsSlots(manifest: Manifest, declared: Declared): boolean {
   for (const [key, { manifest: adapter }] of declared) {
     const value = manifest[key]
-    if (adapter.expands && value !== undefined) return adapter.one_slot === undefined || !isObject(value) || !Object.hasOwn(value, adapter.one_slot)
+    if (!adapter.expands || value === undefined) continue
+    const isOne = adapter.one_slot !== undefined && isObject(value) && Object.hasOwn(value, adapter.one_slot)
+    return !isOne || (manifest.input === undefined && (manifest.stage ?? 'primary') === 'primary')
   }
   return false
 }

@@ -57,10 +57,12 @@ function slotsBehind(name: string, byName: ReadonlyMap<string, SlotInfo[]>): Slo
   return [...new Set([...exact, ...several])]
 }
 
-/** A server that has not said yet what it offers, or could not be started, may still serve any name behind its own. */
+/** A server that has not said yet what it offers, or could not be started, may still serve any name behind its own, or the one name that a manifest gives a tool of it. */
 function isLater(name: string, { infos, slots }: Known): boolean {
-  return infos.some(({ id, slot }) => {
-    const own = `mcp__${id.slice(id.lastIndexOf(':') + 1).replace(/[^A-Za-z0-9_-]/g, '_')}`
+  return infos.some(({ id, kind, slot }) => {
+    const given = id.slice(id.lastIndexOf(':') + 1)
+    if (kind === 'action' && slot === undefined && name === given) return true
+    const own = `mcp__${given.replace(/[^A-Za-z0-9_-]/g, '_')}`
     const isSilent = slot === undefined && ![...slots.values()].some(({ info }) => info.names.some((one) => one.startsWith(`${own}__`)))
     return isSilent && (name === own || name.startsWith(`${own}__`))
   })

@@ -59,6 +59,8 @@ async function offersOf(one: Asked, adapterContext: AdapterContext): Promise<Off
 
 /** What the settings and the manifest leave of what a server offers. */
 function chosen({ tools, prompts, resources, instructions }: ServerOffers, { server, definition, contribution, limits }: Asked): Offer[] {
+  const { tool: only } = contribution.manifest.mcp as { tool?: string }
+  if (only !== undefined) return oneOf(only, tools, { server, definition, contribution })
   const { include = definition.include, exclude = definition.exclude } = contribution.manifest.mcp as { include?: string[]; exclude?: string[] }
   const wanted = (name: string): boolean => (!include || globs(include, name)) && !globs(exclude ?? [], name) && allowed(`${server}/${name}`, server, limits)
   const prefix = contribution.plugin === contribution.layer ? server : `plugin_${contribution.plugin}_${server}`
@@ -71,6 +73,13 @@ function chosen({ tools, prompts, resources, instructions }: ServerOffers, { ser
     ...(resources && reading !== undefined ? offer(reading, () => ({ tool: fit(resourcesTool(reading, server), { resources: true }) })) : []),
     ...prompts.flatMap((prompt) => offer(prompt.name, () => ({ prompt }), 'prompt/')),
   ]
+}
+
+/** The one tool that a manifest gives a name of its own, and whose input it leaves to the server. */
+function oneOf(tool: string, tools: ServerOffers['tools'], { server, definition, contribution }: Pick<Asked, 'server' | 'definition' | 'contribution'>): Offer[] {
+  const found = tools.find(({ name }) => name === tool) as FitTool['tool'] | undefined
+  if (!found) throw changed(server, tool, 'is not offered')
+  return [{ server, tool, id: contribution.id, contribution, definition, about: '', what: { tool: fit(found, { tool, pin: toolDigest(found) }) } }]
 }
 
 function fit(tool: FitTool['tool'], target: JsonObject): FitTool {
@@ -125,9 +134,14 @@ function contributionOf({ contribution, definition, about, what }: Offer, { name
   }
   const { tool, reason, input, target } = what.tool
   const { description, title } = tool
+  const own = contribution.manifest
   if (reason !== undefined) {
     adapterContext.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason }))
     return []
+  }
+  if ((own.mcp as { tool?: string }).tool !== undefined) {
+    const slot = own.action ?? contribution.name
+    return [{ ...made, slot, manifest: { ...own, input, mcp: { ...own.mcp, pin: target['pin'] } } }]
   }
   const manifest = {
     ...common,

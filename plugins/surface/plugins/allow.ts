@@ -2,10 +2,13 @@ import { homeOf, type Io, type Kernel } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { allowedHere } from '../../lib/own_files/index.js'
 import { confirmed, interactive, oneLine } from '../../lib/terminal/index.js'
+import { slotMeant } from './bench.js'
 
 /** The rules that let its tools run unasked and nothing else: one a slot, and one a server, whose tools are known once it runs. */
 export function rulesFor({ name, contributions }: Pick<Inspection, 'name' | 'contributions'>): string[] {
-  const rules = contributions.flatMap(({ kind, slot, name: own, manifest, stage }) => {
+  const rules = contributions.flatMap((contribution) => {
+    const { kind, name: own, manifest, stage } = contribution
+    const slot = slotMeant(contribution)
     if (kind !== 'action' || stage === 'override' || stage === 'fallback') return []
     if (slot !== undefined) return [slot]
     return manifest['mcp'] === undefined ? [] : [`mcp__plugin_${name}_${own}__*`.replace(/[^\w*-]/g, '_')]

@@ -58,6 +58,9 @@ export async function onBench<T>({ path, inspection, run, io, confined = false }
 export const executes = (contribution: Contribution): boolean =>
   (contribution.kind !== 'action' && contribution.manifest.module !== undefined) || contribution.manifest.mcp !== undefined || foreignKey(contribution) !== undefined
 
+/** The slot that a contribution serves, also where its server has not been asked for the input yet. */
+export const slotMeant = ({ kind, slot, name, manifest: { action, mcp } }: Contribution): string | undefined => slot ?? (kind === 'action' && mcp?.['tool'] !== undefined ? (action ?? name) : undefined)
+
 /** The key that an adapter of somebody else serves. */
 export const foreignKey = ({ kind, manifest }: Contribution): string | undefined => (kind === 'action' ? dataKeys(manifest).find((key) => !['run', 'http', 'mcp'].includes(key)) : undefined)
 

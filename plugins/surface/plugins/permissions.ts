@@ -4,7 +4,7 @@ import type { Contribution, JsonObject } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { canonicalJson, treeDigest } from '../../../core/trust/index.js'
 import { spoken } from '../../lib/base/index.js'
-import { foreignKey } from './bench.js'
+import { foreignKey, slotMeant } from './bench.js'
 
 export interface Permission {
   /** The contribution it comes from. */
@@ -23,8 +23,8 @@ export function permissionsOf({ contributions, root }: Inspection): Permission[]
   // The folder is another one while it is looked at before it is installed.
   const placeless = (text: string) => text.replaceAll(root, '<plugin>')
   return contributions.map((contribution) => {
-    const { id, slot, manifest } = contribution
-    const serves = slot ?? manifest.verb ?? manifest.key
+    const { id, manifest } = contribution
+    const serves = slotMeant(contribution) ?? manifest.verb ?? manifest.key
     const blocks = grantedBlocks(contribution).map((name) => `the settings ${name}`)
     const secrets = Object.keys((manifest['secrets'] ?? {}) as JsonObject).map((key) => `the secret ${key}`)
     return {

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram, searchPath, toText } from '../../../core/base/index.js'
 import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
-import { executes, foreignKey, onBench, probe, type Setting } from './bench.js'
+import { executes, foreignKey, onBench, probe, slotMeant, type Setting } from './bench.js'
 import { tempFolder } from '../../lib/base/index.js'
 
 export type SelfTestContext = Setting
@@ -70,8 +70,8 @@ async function runExample(contribution: Contribution, declared: JsonObject, tria
   }
 }
 
-function acted({ slot = '' }: Contribution, { files = {}, input = {}, invalid = false, expect = {} }: Example, trial: SelfTestContext): Promise<SelfTestOutcome> {
-  const [tool, action] = slot.split('/') as [string, string?]
+function acted(contribution: Contribution, { files = {}, input = {}, invalid = false, expect = {} }: Example, trial: SelfTestContext): Promise<SelfTestOutcome> {
+  const [tool, action] = (slotMeant(contribution) ?? '').split('/') as [string, string?]
   const sent = { ...(action !== undefined && { action }), ...input }
   return onBench(trial, files, {}, async (kernel) => {
     const explained = await kernel.explain(tool, sent)
