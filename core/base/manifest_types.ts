@@ -38,6 +38,8 @@ export interface Manifest {
   tells_of_tools?: boolean
   /** The face that it belongs to, and nobody else lists or calls. */
   audience?: 'agent'
+  /** The modes in which it is shown to models; default: all. */
+  modes?: readonly Mode[]
   /** Words of rules that speak about it beside those that follow from its input and effects; of our own manifests only. */
   families?: string[]
   /** The properties that a lean list shows; without it such a list has the name of the tool only. */

@@ -174,6 +174,7 @@ export interface SlotInfo {
   readonly stays_in_context?: true
   /** It belongs to a face of this name, which lists it and calls it; nobody else does. */
   readonly audience?: string
+  readonly modes?: readonly Mode[]
   /** Words of rules that speak about several slots, this one among them. */
   readonly families: readonly string[]
   /** Contribution ids in the order they are asked. */

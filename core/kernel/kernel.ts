@@ -38,9 +38,9 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
     list: () => current().services.host.slots(),
     describe: (name) => described(current(), name),
-    tools({ audience, only: tools, lean = false, apart = false } = {}) {
+    tools({ audience, only: tools, mode, lean = false, apart = false } = {}) {
       const only = [...(running.surroundings.only ?? []), ...(tools ? [{ tools }] : [])]
-      const reader = { ...(audience !== undefined && { lent: { [audience]: true } }), ...(only.length > 0 && { only }), ...(apart && { apart }) }
+      const reader = { ...(audience !== undefined && { lent: { [audience]: true } }), ...(only.length > 0 && { only }), ...(apart && { apart }), ...(mode && { mode }) }
       const skills = current().skills().catalogue.some(({ layer }) => layer !== 'builtin')
       return listTools(current().registry, { ...reader, lean, skills }).flatMap((tool) => shown(current(), tool, reader) ?? [])
     },

@@ -119,9 +119,9 @@ export interface Kernel {
   describe(tool: string): ToolInfo | undefined
   /**
    * The tools as a model is shown them: those of everybody and of an `audience`; `only` leaves all other tools and actions out; `lean` shows what most calls need, and the way to the rest;
-   * `apart` gives what only reads a name beside the tool that also changes.
+   * `apart` gives what only reads a name beside the tool that also changes; `mode` leaves out what its manifest keeps for others.
    */
-  tools(how?: { audience?: string; only?: readonly string[]; lean?: boolean; apart?: boolean }): ToolInfo[]
+  tools(how?: { audience?: string; only?: readonly string[]; mode?: Mode; lean?: boolean; apart?: boolean }): ToolInfo[]
   /** A text that names tools as `{slot:tool/action}`, in the words in which a model is shown them; a clause about one that is not shown is left out. */
   told(text: string, how?: { apart?: boolean }): string
   contributions(): ContributionInfo[]

@@ -148,6 +148,7 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
     ...(manifest.continues && { continues: true }),
     ...(manifest.stays_in_context && { stays_in_context: true }),
     ...(manifest.audience !== undefined && { audience: manifest.audience }),
+    ...(manifest.modes && { modes: manifest.modes }),
     get families() {
       return families()
     },

@@ -1,4 +1,4 @@
-import { problem, wildcard, type JsonObject, type RightsLeft, type SlotInfo } from '../base/index.js'
+import { problem, wildcard, type JsonObject, type Mode, type RightsLeft, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
 import { isEffect, isFamily, opensByFamily } from './families.js'
 import { isAdvertised, type Registry, type Slot } from './registry.js'
@@ -38,11 +38,13 @@ export interface Reader {
   readonly only?: readonly RightsLeft[] | undefined
   /** An action that only reads has a name of its own, beside the tool whose other actions change something. */
   readonly apart?: boolean | undefined
+  /** The mode of their calls. */
+  readonly mode?: Mode | undefined
 }
 
 /** Whether somebody may hear of a slot at all: it belongs to everybody or to their face, and it is left to them. An alias is left where something that it stands for is. */
-export function reaches(registry: Pick<Registry, 'slots'>, { lent, only }: Reader, { info, primary }: Slot): boolean {
-  if (!isLent(info, lent)) return false
+export function reaches(registry: Pick<Registry, 'slots'>, { lent, only, mode }: Reader, { info, primary }: Slot): boolean {
+  if (!isLent(info, lent) || (mode !== undefined && info.modes?.includes(mode) === false)) return false
   if (!only) return true
   const behind = targetsOf(primary.manifest.alias ?? {}).flatMap((target) => registry.slots.get(target)?.info ?? [])
   const isLeft = (slot: SlotInfo, alias?: string) => only.every(({ tools }) => !tools || leaves(tools, slot, alias))

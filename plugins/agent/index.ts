@@ -3,7 +3,10 @@ import type { Mode, RightsLeft } from '../../core/base/index.js'
 import type { Io, Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
-import { AgentError, agentSettings, hintOf, idMaker, outcomeTable, type Delta, type EventSink, type GivenComponents, type RunLimits, type RunOutcome, type ThreadEvent, type Tracker } from './base/index.js'
+import {
+  AgentError, agentSettings, hintOf, idMaker, outcomeTable, type Delta, type EventSink, type GivenComponents, type GoalProgress, type RunLimits, type RunOutcome, type ThreadEvent,
+  type Tracker,
+} from './base/index.js'
 import { chooseComponents, type RunContext } from './components/index.js'
 import { atItsPace, copyTo, RunReader } from './events/index.js'
 import { checkPrice, noCost } from './ledger/index.js'
@@ -20,7 +23,7 @@ export { AgentError }
 export type { AgentTask as Task, GivenImage } from './session/index.js'
 export type {
   AgentProviders, CallOutcome, CallPart, CompactTrigger, Delta, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
-  HarnessEvent, ImagePart, ImageRef, ThreadItem as Item, ItemStatus, JournalRecord, RunLimits as Limits, Msg, NewThreadItem as NewItem, MessageOrigin as Origin,
+  GoalProgress, HarnessEvent, ImagePart, ImageRef, ThreadItem as Item, ItemStatus, JournalRecord, RunLimits as Limits, Msg, NewThreadItem as NewItem, MessageOrigin as Origin,
   RunOutcome as Outcome, OutcomeCode, MessagePart as Part, ProofRun, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary,
   TextPart, ThreadEvent, TokenBreakdown, Tracker, TurnCounts as TurnLimits, Usage, Verification,
 } from './base/index.js'
@@ -90,7 +93,9 @@ export interface Agent {
   readonly tracker: Tracker | undefined
   /** What the run goes on for until it is met; `undefined` when there is none. */
   readonly goal: string | undefined
-  /** Sets a goal for this session, with commands that prove it; a second one takes its place, `undefined` clears it. */
+  /** Turns, cost and last verification since it was set; `undefined` when there is no goal. */
+  readonly goalProgress: GoalProgress | undefined
+  /** Sets a goal for this session, with commands that prove it; a second one takes its place, `undefined` clears it. Throws VT_CONFIG_INVALID. */
   setGoal(text: string | undefined, verify?: readonly string[]): Promise<void>
   /** Holds before the next request to the model, until `resume`. */
   pause(): void
@@ -150,6 +155,9 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     },
     get goal() {
       return thread.state.goal?.text
+    },
+    get goalProgress() {
+      return thread.completion.progress
     },
     setGoal: (text, verify = []) => whileOpen(() => (text === undefined ? thread.completion.clearGoal() : thread.completion.setGoal(text, verify))),
     pause: () => thread.requests.pause(),

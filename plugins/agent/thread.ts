@@ -9,9 +9,9 @@ import {
 } from './base/index.js'
 import { ContextWindow, Segments } from './context/index.js'
 import { Events } from './events/index.js'
-import { Finish, finishing, planTool, type FinishOptions, type FinishState } from './finish/index.js'
+import { Finish, finishing, type FinishOptions, type FinishState } from './finish/index.js'
 import { CostLedger } from './ledger/index.js'
-import { Approvals, deferredFor, LifecycleHooks, ModelRequests, refusedChanges, runTurn, type LoopConversation, type RefusedChanges, type StartReason, type TurnEnd } from './loop/index.js'
+import { Approvals, deferredFor, LifecycleHooks, ModelRequests, refusedChanges, runTurn, withHandoff, type LoopConversation, type RefusedChanges, type StartReason, type TurnEnd } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import {
   abandonTurn, conversationTable, lineOf, ManifestWriter, messageText, Queue, type ConversationState, type Restored, type SessionManifest,
@@ -104,7 +104,7 @@ export class Thread implements LoopConversation {
   }
 
   readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] =>
-    this.kernel.tools({ ...how, audience: 'agent', ...(this.only?.tools && { only: this.only.tools }) }).filter(({ name }) => this.mode === 'plan' || name !== planTool)
+    this.kernel.tools({ ...how, audience: 'agent', mode: this.mode, ...(this.only?.tools && { only: this.only.tools }) })
 
   readonly standing = (): Promise<string> => this.completion.standing()
 
@@ -182,7 +182,7 @@ export class Thread implements LoopConversation {
     let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.upNext())
     while (next || this.state.open) {
       const refusal = this.refuseTurn(next) ?? (next && (await this.blocked(next, signal)))
-      if (refusal) return (this.last = refusal)
+      if (refusal) return (this.last = await withHandoff(this, refusal))
       this.turn = new AbortController()
       await this.completion.turnBegins()
       this.last = await runTurn(this, next, AbortSignal.any([signal, this.turn.signal]))

@@ -1,6 +1,6 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { SessionManifest } from '../agent/cli/index.js'
-import { ago, asDocument, columns, oneLine, runCommand, verb, type OutputForm } from '../lib/terminal/index.js'
+import { ago, asDocument, columns, oneLine, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
 
 type Sessions = typeof import('../agent/cli/index.js')
 type Store = Awaited<ReturnType<Sessions['openStore']>>
@@ -104,7 +104,10 @@ const adopt = (here: SessionCommand, id: string): Promise<void> =>
 
 const certify = (here: SessionCommand, id: string): Promise<void> =>
   inWorkspace(here, async (workspace) => {
-    here.io.stdout.write(`${await here.sessions.certificateOfSession(workspace, id)}\n`)
+    const { text, different } = await here.sessions.certificateOfSession(workspace, id)
+    here.io.stdout.write(`${text}\n`)
+    // What the commands proved is not what lies there now.
+    for (const one of different) say(here.io, 'warning', `Different since the commands ran: ${oneLine(one)}`)
   })
 
 const show = (here: SessionCommand, id: string, form: OutputForm): Promise<void> =>

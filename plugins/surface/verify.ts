@@ -24,6 +24,7 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
   try {
     const certificate = await agent.readCertificate(await workspace.text(file, { max_bytes: 1024 * 1024 }))
     io.stdout.write(`${oneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`)
+    if (!(await isOurs(workspace, certificate.session_id))) say(io, 'warning', `This workspace has no session ${oneLine(certificate.session_id)}: the certificate is of another one, or its session was deleted.`)
     const rows = await Promise.all(certificate.commands.map(async ({ command, exit_code }) => [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.runner, { command })).verdict].map(oneLine)))
     if (rows.length > 0) io.stdout.write(columns(rows))
     return await compare(kernel, agent, { certificate, workspace }, io)
@@ -33,6 +34,9 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
     workspace.close()
   }
 }
+
+/** Whether a session lies here; an id that is none names no folder. */
+const isOurs = async (workspace: Workspace, id: string): Promise<boolean> => /^ses_[\w-]{1,60}$/.test(id) && (await workspace.stat(`.vtcode/sessions/${id}/messages.jsonl`).catch(() => undefined)) !== undefined
 
 async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }: Certified, io: Io): Promise<number> {
   const { commands, files } = certificate
@@ -44,7 +48,7 @@ async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }:
     const began = Date.now()
     const result = wanted ? await kernel.call(agent.runner, { command, timeout_secs }, { signal: io.signal, surface: 'verify', approve: approver(io) }) : undefined
     if (!result || (!result.ok && result.error.code.startsWith('VT_POLICY_'))) left.push(command)
-    else ran.push(agent.proofOf(command, result, Date.now() - began))
+    else ran.push(await agent.proofOf(command, result, Date.now() - began, workspace))
   }
   const different = agent.differencesOf(certificate, { files: await agent.hashesOf(workspace, files.map(({ path }) => path)), ran })
   for (const one of different) io.stdout.write(`different: ${oneLine(one)}\n`)

@@ -157,6 +157,20 @@ describe('vtcode exec --plan', () => {
     expect(err).toContain('success: 1 request')
     expect(readdirSync(at.root).sort()).toEqual(['.vtcode'])
   })
+  it('is the same in mode full-auto, whatever its tools are, and writes below the folder of plans are free', async () => {
+    const peer = hold(await startPeer([write('.vtcode/plans/notes.md'), propose()]))
+    const at = hold(await home(peer, {}, { settings: { agent: { model: 'peer/m' }, automation: { full_auto: { enabled: true, allowed_tools: ['unified_file/read'] } } } }))
+    const { code, out } = await vtcode(at, ['--mode', 'full-auto', 'exec', '--plan', '--json', 'retry failed requests'])
+    expect([code, eventsOf(out).at(-1).outcome_code]).toEqual([0, 'success'])
+    expect(readdirSync(at.root)).toEqual(['.vtcode'])
+    expect(readdirSync(join(at.root, '.vtcode/plans')).sort()).toEqual(['add-retry.md', 'notes.md'])
+  })
+  it('has its tool in mode plan alone, by what its manifest says, also where only a look is taken', async () => {
+    const peer = hold(await startPeer([]))
+    const at = hold(await home(peer))
+    const tools = async (...flags: string[]): Promise<string[]> => JSON.parse((await vtcode(at, ['exec', '--dry-run', '--json', ...flags, 'go'])).out).tools.map(({ name }: any) => name)
+    expect([(await tools()).includes('propose_plan'), (await tools('--plan')).includes('propose_plan')]).toEqual([false, true])
+  })
   it('writes nothing else, by no tool and no command', async () => {
     const run = (command: string): Answer => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
     const { at, out } = await exec([write('a.txt'), run("sed -i s/a/b/ a.txt"), run('echo a > a.txt'), run('cat a.txt & touch b'), done], ['exec', '--json', '--plan', 'go'])

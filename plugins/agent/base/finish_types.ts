@@ -40,6 +40,14 @@ export interface TaskMemory {
   /** Commands that have to pass and have not, since the last change. */
   verification_todo?: string[]
 }
+/** How far a run is with a goal of a person, since it was set. */
+export interface GoalProgress {
+  turns: number
+  /** In USD; `null`: nobody knows. */
+  cost_usd: number | null
+  /** What the commands came to last. */
+  verification?: Verification
+}
 /** What the last verification of a run came to, command by command. */
 export interface Verification {
   result: VerificationResult | 'none'

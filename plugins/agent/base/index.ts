@@ -3,7 +3,7 @@ export type { AgentProviders, CallTraits, Cause, Clock, Component, Delta, DeltaS
 export { callIdentity, effectsOfCall, isQuiet, meaningOf, meaningsIn, subjectOf, type Meaning } from './effects.js'
 export { AgentError, hintOf, messageOf } from './errors.js'
 export { factTable, waitsForDisk, type ArtifactName, type Fact, type FactOf, type JournalRecord, type Told } from './facts.js'
-export type { FileHash, ProofRun, TaskMemory, TaskStatus, Tracker, TrackerItem, Verification, VerificationResult } from './finish_types.js'
+export type { FileHash, GoalProgress, ProofRun, TaskMemory, TaskStatus, Tracker, TrackerItem, Verification, VerificationResult } from './finish_types.js'
 export { idMaker } from './ids.js'
 export { LoopDetector } from './loop_detector.js'
 export { outcomeOfFailure, outcomeTable } from './outcome.js'

@@ -20,7 +20,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
     const model = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
     const prompt = await systemPrompt(kernel.mode(), workspace, await instructionText(kernel, workspace, settings, io.env), { clock, env: io.env })
     const { id, format, facts } = model
-    const tools = toolDefinitions({ tools: (how) => kernel.tools({ ...how, audience: 'agent' }) }, model)
+    const tools = toolDefinitions({ tools: (how) => kernel.tools({ ...how, audience: 'agent', mode: kernel.mode(flags.plan ? 'plan' : undefined) }) }, model)
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }
     if (flags.json) io.stdout.write(`${JSON.stringify({ model: id, format, facts, mode: kernel.settings.policy.mode, prompt, task, tools, limits, policies })}\n`)

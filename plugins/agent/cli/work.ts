@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
-import { fitTerminal, say } from '../../lib/terminal/index.js'
+import { fitTerminal, oneLine, say } from '../../lib/terminal/index.js'
 import { alarm, type EventSink } from '../base/index.js'
 import { countItem, type RunChanges } from '../events/index.js'
 import type { AgentOptions } from '../index.js'
@@ -58,7 +58,9 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
   const limits = definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
   return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, ...definedOnly({ verify: flags.verify }), onEvent, quiet, ...options }, async (agent) => {
     if (flags.plan) await agent.setMode('plan')
+    const before = agent.goal
     if (flags.goal !== undefined) await agent.setGoal(flags.goal, flags.verify)
+    if (flags.goal !== undefined && before !== undefined) say(io, 'info', `This takes the place of the goal: ${oneLine(before)}`)
     const outcome = await Promise.race([flags.deltas ? printLines(agent.stream(whole, { signal: io.signal }), io) : agent.run(whole, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && outcome.text !== outcome.error?.message) io.stdout.write(`${fitTerminal(io, outcome.text)}\n`)

@@ -1,13 +1,22 @@
 import { redactText, sha256 } from '../../../core/base/index.js'
-import type { ArtifactName } from '../base/index.js'
+import type { ArtifactName, FactOf } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import type { FinishState } from './state.js'
-import { taskFolder } from './task_folder.js'
+import { artifactFiles, taskFolder } from './task_folder.js'
 import { TaskView } from './task_view.js'
 
-/** The files in which people find the artifacts of a task. */
-export const artifactFiles = { spec: 'current_spec.md', contract: 'current_contract.md', feature_list: 'current_feature_list.md', evaluation: 'current_evaluation.md' } as const
 type Viewed = keyof typeof artifactFiles
+
+/** Keeps a text of a session beside its conversation, and journals its digest. */
+export async function keepArtifact(thread: Pick<Conversation, 'store' | 'commit'>, artifact: Omit<FactOf<'artifact'>, 'kind' | 'sha256'>, text: string): Promise<void> {
+  await thread.commit({ kind: 'artifact', ...artifact, sha256: await keepPrompt(thread, text) })
+}
+/** Keeps a text; returns its digest, by which it is found. */
+export async function keepPrompt({ store }: Pick<Conversation, 'store'>, text: string): Promise<string> {
+  const digest = sha256(text)
+  await store.write(`prompts/${digest}`, text)
+  return digest
+}
 
 /** The texts of a task beside its conversation: journalled by their digests, kept with the session, and shown as files. */
 export class Artifacts {
@@ -21,10 +30,7 @@ export class Artifacts {
   }
 
   async keep(name: ArtifactName, text: string, round: number): Promise<void> {
-    const kept = redactText(text)
-    const digest = sha256(kept)
-    await this.thread.store.write(`prompts/${digest}`, kept)
-    await this.thread.commit({ kind: 'artifact', name, sha256: digest, round })
+    await keepArtifact(this.thread, { name, round }, redactText(text))
   }
   async text(name: ArtifactName): Promise<string | undefined> {
     const artifact = this.thread.state.artifacts[name]

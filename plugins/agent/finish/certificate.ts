@@ -1,10 +1,11 @@
-import { isObject, sha256, type Schema } from '../../../core/base/index.js'
+import { isObject, sha256, shortLine, type Schema } from '../../../core/base/index.js'
 import { compile } from '../../../core/schema/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 import { AgentError, type FileHash, type ProofRun, type Tracker, type VerificationResult } from '../base/index.js'
 import type { ConversationState } from '../session/index.js'
 import { endingOf } from './ending.js'
 import type { FinishState } from './state.js'
+import { changedFiles } from './verification.js'
 
 /** What proved the work of a session. Its own digest shows damage, not who made it. */
 export interface Certificate {
@@ -70,18 +71,17 @@ export async function readCertificate(said: string): Promise<Certificate> {
   if (!isObject(value)) throw wrong('an object is needed.')
   const issues = (await compile(schema))(value)
   if (issues.length > 0) throw wrong(issues[0]!.problem)
+  const out = (value as unknown as Certificate).files.find(({ path }) => /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/.test(path))
+  if (out) throw wrong(`the path ${JSON.stringify(shortLine(out.path, 200))} leads outside the workspace.`)
   const { digest: named, ...body } = value as unknown as Certificate
   if (sha256(canonicalJson(body)) !== named) throw new AgentError('VT_CERTIFICATE_DAMAGED', `The certificate of ${body.session_id} is not as it was written: its digest is another.`)
   return { ...body, digest: named }
 }
 
 /** What is different now: files, and commands that ran again. */
-export function differencesOf({ files, commands }: Certificate, now: { files: readonly FileHash[]; ran: readonly ProofRun[] }): string[] {
+export function differencesOf({ files, commands }: Pick<Certificate, 'files' | 'commands'>, now: { files: readonly FileHash[]; ran: readonly ProofRun[] }): string[] {
   const hashes = new Map(now.files.map(({ path, sha256 }) => [path, sha256]))
-  const changed = files.flatMap(({ path, sha256 }) => {
-    const today = hashes.get(path) ?? null
-    return today === sha256 ? [] : [`${path}: ${today === null ? 'not there any more' : sha256 === null ? 'there again' : 'changed'}`]
-  })
+  const changed = changedFiles(files, now.files).map(({ path, sha256 }) => `${path}: ${(hashes.get(path) ?? null) === null ? 'not there any more' : sha256 === null ? 'there again' : 'changed'}`)
   const again = now.ran.flatMap((one) => {
     const before = commands.find(({ command }) => command === one.command)
     if (!before || (before.exit_code === one.exit_code && before.digest === one.digest)) return []

@@ -1,5 +1,6 @@
 import { failure, fail, ok, shortLine, type Result } from '../../../core/base/index.js'
-import type { OutcomeCode, ProofRun, Tracker, Verification } from '../base/index.js'
+import { some } from '../../lib/base/index.js'
+import { AgentError, type GoalProgress, type OutcomeCode, type ProofRun, type Tracker, type Verification } from '../base/index.js'
 import type { Completion, RefusedChanges } from '../loop/index.js'
 import { decide } from './decide.js'
 import { handOff, showHandoff } from './handoff.js'
@@ -9,7 +10,7 @@ import { PlannedTask, type PlannedConversation } from './planned_task.js'
 import { freshStart } from './fresh_start.js'
 import { addItem, createTracker, itemLines, trackerSummary, updateTracker, type GivenItem, type GivenTracker, type ItemUpdate } from './tracker.js'
 import { TrackerFile } from './tracker_file.js'
-import { commandsOf, hashesOf, runProofs, type Verified } from './verification.js'
+import { changedFiles, checkCommands, commandsOf, hashesOf, runProofs, type Verified } from './verification.js'
 
 /** A conversation with what it has to finish. */
 export interface FinishConversation extends PlannedConversation {
@@ -21,6 +22,10 @@ export interface FinishOptions {
   verify?: readonly string[]
 }
 
+const longestGoal = 4000
+
+/** Ends that leave something to do which no code tells. */
+const unfinished: ReadonlySet<OutcomeCode> = new Set(['tool_loop_limit_reached', 'loop_detected', 'handed_off', 'turn_limit_reached', 'budget_limit_reached'])
 // Faces at which a task is given and left alone.
 const headless = new Set(['exec', 'resume'])
 
@@ -40,6 +45,7 @@ export class Finish implements Completion {
     private readonly options: FinishOptions,
     private readonly resumed: boolean,
   ) {
+    checkCommands(this.agreed)
     this.plans = new Plans(thread)
     this.file = new TrackerFile(thread.workspace, thread.session_id)
     this.planned = new PlannedTask(thread)
@@ -112,11 +118,13 @@ export class Finish implements Completion {
 
   async follows(told: boolean, signal: AbortSignal): ReturnType<Completion['follows']> {
     const { thread, on } = this
-    const around = { told, on, waiting: thread.queue.pending.length > 0, evaluated: this.evaluated }
-    const first = decide(thread.state, around)
+    // Somebody may say something while commands run, and while the work is evaluated.
+    const around = () => ({ told, on, waiting: this.waiting, evaluated: this.evaluated })
+    const first = decide(thread.state, around())
     const verified = first.then === 'verify' ? await this.prove(signal) : undefined
-    const second = first.then === 'verify' ? decide(thread.state, { ...around, ran: verified?.failed ? { failed: verified.failed } : {} }) : first
-    const decision = second.then === 'evaluate' ? await this.planned.evaluate(verified ?? this.last, signal) : second
+    const second = first.then === 'verify' ? decide(thread.state, { ...around(), ran: verified?.failed ? { failed: verified.failed } : {} }) : first
+    const third = second.then === 'evaluate' ? await this.planned.evaluate(verified ?? this.last, signal) : second
+    const decision = third.then === 'go on' && this.waiting ? ({ then: 'end', outcome: 'success' } as const) : third
     if (decision.then === 'go on') await thread.harness('continuation_started', { message: decision.why })
     if (decision.then === 'tell' || decision.then === 'go on') return decision
     if (decision.then !== 'end') throw new Error('The commands ran already.')
@@ -126,9 +134,19 @@ export class Finish implements Completion {
       const handoff = await handOff(thread, outcome, { says: this.last?.failed?.says ?? '' })
       return { then: 'end', outcome, ...(handoff !== undefined && { handoff }) }
     }
-    if (on && around.waiting) await thread.harness('continuation_skipped', { message: 'Somebody said something that waits.' })
-    if (on && !around.waiting && thread.state.goal) await thread.commit({ kind: 'goal_end', how: 'met' })
+    const { waiting } = this
+    if (on && waiting) await thread.harness('continuation_skipped', { message: 'Somebody said something that waits.' })
+    if (on && !waiting && thread.state.goal) await thread.commit({ kind: 'goal_end', how: 'met' })
     return { then: 'end', outcome }
+  }
+  private get waiting(): boolean {
+    const { queue, state } = this.thread
+    // What the turn under way is about stays in the queue until it is over.
+    return queue.pending.some(({ id }) => id !== state.open?.input.intent_id)
+  }
+
+  async leaves(outcome: OutcomeCode): Promise<string | undefined> {
+    return this.on && unfinished.has(outcome) ? handOff(this.thread, outcome, { says: this.last?.failed?.says ?? '' }) : undefined
   }
 
   /** How the turn under way ends, where a call of it decided that. */
@@ -140,11 +158,16 @@ export class Finish implements Completion {
     const { thread, agreed } = this
     const { required, commands: configured } = thread.settings.harness.verification
     if (required === 'never') return undefined
-    const commands = await commandsOf(thread.state, [...agreed, ...configured], thread.workspace)
+    const { state, workspace } = thread
+    const commands = await commandsOf(state, [...agreed, ...configured], workspace)
     if (commands.length === 0) return undefined
+    // What the commands change they did not run against.
+    const files = await hashesOf(workspace, state.touched)
     this.last = await runProofs(thread, commands, agreed, signal)
     const { result, ran, refused } = this.last
-    await thread.commit({ kind: 'verified', result, commands: ran.map(({ says: _, ...one }): ProofRun => one), changes: thread.state.changes, files: await hashesOf(thread.workspace, thread.state.touched) })
+    await thread.commit({ kind: 'verified', result, commands: ran.map(({ says: _, path: __, ...one }): ProofRun => one), changes: state.changes, files })
+    const other = changedFiles(files, await hashesOf(workspace, state.touched))
+    if (other.length > 0) await thread.remark('VT_TASK_CHANGED', `Files of the task changed while the commands ran: ${some(other.map(({ path }) => path))}. The commands proved the files as they were before.`)
     for (const { command, hint } of refused) {
       if (this.remarked.has(command)) continue
       this.remarked.add(command)
@@ -169,8 +192,21 @@ export class Finish implements Completion {
     return code === 'success' && this.thread.settings.harness.verification.required === 'always' && this.proof.verified === false ? 'escalated' : code
   }
 
+  /** Throws VT_CONFIG_INVALID for a goal or a command that is empty or too long. */
   async setGoal(text: string, commands: readonly string[]): Promise<void> {
+    checkCommands(commands)
+    const { length } = text.trim()
+    const hint = 'Say it in a few sentences; a file can have the rest.'
+    if (length === 0 || length > longestGoal) throw new AgentError('VT_CONFIG_INVALID', `A goal has 1 to ${longestGoal} characters; this one has ${length}.`, { hint })
     await this.thread.commit({ kind: 'goal', text, verify: [...commands] })
+  }
+  /** How far the run is with its goal; nothing where there is none. */
+  get progress(): GoalProgress | undefined {
+    const { goal, turn, cost, verified } = this.thread.state
+    if (!goal) return undefined
+    const { turns, cost: before } = goal.since
+    const verification = verified && { result: verified.result, commands: verified.commands }
+    return { turns: turn - turns, cost_usd: cost === null || before === null ? null : cost - before, ...(verification && { verification }) }
   }
   async clearGoal(): Promise<void> {
     if (this.thread.state.goal) await this.thread.commit({ kind: 'goal_end', how: 'cleared' })

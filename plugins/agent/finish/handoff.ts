@@ -1,14 +1,13 @@
-import { redactText, sha256, shortLine } from '../../../core/base/index.js'
+import { redactText, shortLine } from '../../../core/base/index.js'
 import { outcomeTable, type OutcomeCode } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
-import type { Decision } from './decide.js'
+import { keepArtifact } from './artifacts.js'
 import { endingOf } from './ending.js'
 import type { FinishState } from './state.js'
 import { archive, taskFile, taskFolder } from './task_folder.js'
 import { itemLines } from './tracker.js'
 
 const file = 'current_blocked.md'
-type Stuck = Exclude<Extract<Decision, { then: 'end' }>['outcome'], 'success'> | 'failed'
 
 /** `says`: the end of what the last command printed; `why`: where the outcome does not say it. */
 interface Stuckness {
@@ -33,12 +32,10 @@ function handoffText({ kernel, session_id, state, providers }: Conversation & { 
 }
 
 /** Writes the handoff of a run that ends without having finished; returns where it lies, or nothing where it could not be written. */
-export async function handOff(thread: Conversation & { state: Conversation['state'] & FinishState }, outcome: Stuck, stuck: Stuckness): Promise<string | undefined> {
-  const { workspace, session_id, store, providers, state } = thread
+export async function handOff(thread: Conversation & { state: Conversation['state'] & FinishState }, outcome: OutcomeCode, stuck: Stuckness): Promise<string | undefined> {
+  const { workspace, session_id, providers, state } = thread
   const text = redactText(handoffText(thread, outcome, stuck))
-  const digest = sha256(text)
-  await store.write(`prompts/${digest}`, text)
-  await thread.commit({ kind: 'artifact', name: 'blocked', sha256: digest, round: state.phase?.round ?? 0 })
+  await keepArtifact(thread, { name: 'blocked', round: state.phase?.round ?? 0 }, text)
   const stamp = new Date(providers.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const kept = `${taskFolder}/blockers/${session_id}-${stamp}.md`
   try {

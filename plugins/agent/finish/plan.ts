@@ -1,11 +1,10 @@
 import { fail, failure, ok, redactText, sha256, type Asker, type Mode, type Result } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { Conversation } from '../session/index.js'
+import { keepPrompt } from './artifacts.js'
 import type { FinishState } from './state.js'
 import { createTracker } from './tracker.js'
 
-/** The tool that proposes plans, which is there in mode plan. */
-export const planTool = 'propose_plan'
 const folder = '.vtcode/plans'
 /** More than any plan takes. */
 const largest = 1024 * 1024
@@ -73,13 +72,13 @@ export class Plans {
     }
     const text = redactText(planText(plan))
     const path = await write(thread.workspace, plan.title, text)
-    await thread.store.write(`prompts/${sha256(text)}`, text)
+    const digest = await keepPrompt(thread, text)
     await thread.events.say({ id: thread.newId('it'), type: 'plan', text, status: 'completed' })
     await thread.events.emit({ type: 'plan.approval.requested', plan_file: path })
     const { decision, words } = ask ? await decide(path, ask, signal).catch(() => nobody) : nobody
     if (signal.aborted) return fail('VT_CALL_ABORTED', `The plan stands in ${path}; nothing was decided.`)
     if (decision !== 'none') await thread.events.emit({ type: 'plan.approval.resolved', decision, automatic: false })
-    return this.take(plan, { path, sha256: sha256(text) }, decision, words)
+    return this.take(plan, { path, sha256: digest }, decision, words)
   }
 
   private async take(plan: Proposal, { path, sha256 }: { path: string; sha256: string }, decision: Decision | 'none', words: string): Promise<Result> {

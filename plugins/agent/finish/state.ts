@@ -1,4 +1,5 @@
 import { isQuiet, type ArtifactName, type FactOf, type ResetTrigger, type Tracker } from '../base/index.js'
+import { artifactFiles, taskFolder } from './task_folder.js'
 import { endingOf } from './ending.js'
 import { trackerSummary } from './tracker.js'
 import type { ConversationState, StatePart } from '../session/index.js'
@@ -6,7 +7,8 @@ import type { ConversationState, StatePart } from '../session/index.js'
 /** What a session has to finish, and how far that is proved. */
 export interface FinishState {
   tracker: Tracker | undefined
-  goal: { text: string; verify: readonly string[] } | undefined
+  /** `since`: the turns and the cost, in USD, of the session when it was set; `undefined` where nobody knows what it cost. */
+  goal: { text: string; verify: readonly string[]; since: { turns: number; cost: number | null } } | undefined
   verified: FactOf<'verified'> | undefined
   /** How many calls of the model that may change something have ended. */
   changes: number
@@ -54,6 +56,8 @@ export const finishing: StatePart<ConversationState, FinishState> = {
   on: {
     turn_start(state, { input: { origin = 'prompt' } }) {
       const continued = origin === 'harness'
+      // Where somebody else was faster, the model has not read it.
+      if (continued && state.owed !== undefined) state.unheard = undefined
       state.owed = undefined
       state.idle = { turns: continued ? state.idle.turns : 0, now: continued }
       state.stalled = continued ? state.stalled + 1 : 0
@@ -64,7 +68,6 @@ export const finishing: StatePart<ConversationState, FinishState> = {
     },
     turn_end(state, { next }) {
       state.owed = next
-      if (next !== undefined) state.unheard = undefined
       if (state.idle.now) state.idle = { turns: state.idle.turns + 1, now: false }
     },
     call_start(state) {
@@ -82,7 +85,7 @@ export const finishing: StatePart<ConversationState, FinishState> = {
       state.untold = by !== 'model'
     },
     goal(state, { text, verify }) {
-      Object.assign(state, { goal: { text, verify }, untold: true })
+      Object.assign(state, { goal: { text, verify, since: { turns: state.turn, cost: state.cost } }, untold: true })
     },
     goal_end(state) {
       state.goal = undefined
@@ -129,12 +132,14 @@ export const finishing: StatePart<ConversationState, FinishState> = {
     ...(plan ? [{ kind: 'artifact' as const, name: 'plan' as const, ...plan }] : []),
   ],
   remembered: (state) => {
-    const { tracker, goal, verified } = state
+    const { tracker, goal, verified, phase, artifacts } = state
+    const held = phase?.phase === 'build' && artifacts.contract !== undefined
+    const constraints = [...(goal ? [`Goal: ${goal.text}`] : []), ...(held ? [`The work is held to the contract in ${taskFolder}/${artifactFiles.contract}.`] : [])]
     const todo = holding(state)?.result === 'passed' ? [] : namedCommands(state)
     return {
       ...(tracker && { task_summary: trackerSummary(tracker).join('\n') }),
       ...(verified && { verification_summary: [verified.result, ...verified.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`)].join('\n') }),
-      ...(goal && { constraints: [`Goal: ${goal.text}`] }),
+      ...(constraints.length > 0 && { constraints }),
       ...(todo.length > 0 && { verification_todo: todo }),
     }
   },

@@ -3,6 +3,8 @@ import { callsFolder } from '../../lib/state/index.js'
 import { isHeld } from '../session/index.js'
 
 export const taskFolder = '.vtcode/tasks'
+/** The files in which people find the artifacts of a task. */
+export const artifactFiles = { spec: 'current_spec.md', contract: 'current_contract.md', feature_list: 'current_feature_list.md', evaluation: 'current_evaluation.md' } as const
 
 /**
  * Where a file of a session lies: `.vtcode/tasks/<name>`, or in a folder of its own while another live session has that place. With `claim`

@@ -1,13 +1,14 @@
-import { sha256, type JsonObject, type Result } from '../../../core/base/index.js'
+import { createHash, type Hash } from 'node:crypto'
+import { sha256, toText, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { textOfResult, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
+import { AgentError, textOfResult, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
 import { timeless } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'
 import { ownCall } from './own_call.js'
 import { namedCommands, type FinishState } from './state.js'
 
-/** A command that ran, with the end of what it printed. */
-export type Proved = ProofRun & { says: string }
+/** A command that ran, with the end of what it printed, and where the whole of it is. */
+export type Proved = ProofRun & { says: string; path?: string }
 /** What came of the commands; `failed`: the one that did, and `refused`: why others did not run. */
 export interface Verified {
   result: VerificationResult
@@ -15,6 +16,15 @@ export interface Verified {
   failed?: Proved
   refused: { command: string; hint: string }[]
 }
+
+/** Throws VT_CONFIG_INVALID for a command that no tracker and no certificate can hold. */
+export function checkCommands(commands: readonly string[]): void {
+  const odd = commands.find((command) => command.trim() === '' || command.length > longestCommand)
+  if (odd === undefined) return
+  const problem = odd.trim() === '' ? 'is empty' : `has ${odd.length} characters`
+  throw new AgentError('VT_CONFIG_INVALID', `A command that proves the work ${problem}; 1 to ${longestCommand} are needed.`, { hint: 'Put a longer one into a script, and name that.' })
+}
+const longestCommand = 1000
 
 /** The commands that prove the work, in order, each once; where nobody named any and files changed, the usual one of the project. */
 export async function commandsOf(state: FinishState, configured: readonly string[], workspace: Workspace): Promise<string[]> {
@@ -71,9 +81,9 @@ export async function runProofs(thread: Conversation, commands: readonly string[
       continue
     }
     ran.push(one)
-    const { exit_code, duration_ms } = one
+    const { exit_code, duration_ms, path } = one
     const passed = exit_code === 0 && !one.timed_out
-    await thread.harness(passed ? 'verification_passed' : 'verification_failed', { message: command, duration_ms, data: { command, exit_code } })
+    await thread.harness(passed ? 'verification_passed' : 'verification_failed', { message: command, duration_ms, ...(path !== undefined && { path }), data: { command, exit_code } })
     if (!passed) return { result: 'failed', ran, failed: one, refused }
   }
   return { result: refused.length > 0 ? 'not_run' : 'passed', ran, refused }
@@ -83,18 +93,62 @@ async function runCommand(thread: Conversation, command: string, agreed: boolean
   const input = { command, timeout_secs: thread.settings.harness.verification.timeout_secs }
   const { result, answer, duration_ms } = await ownCall(thread, runner, input, signal, agreed ? async ({ call }) => call.input['command'] === command : undefined)
   if (!result.ok && result.error.code.startsWith('VT_POLICY_')) return { command, hint: result.error.hint }
-  return { ...proofOf(command, result, duration_ms), says: saysOf(endedAs(result).printed, answer.spool_path) }
+  const { spool_path: path } = answer
+  return { ...(await proofOf(command, result, duration_ms, thread.workspace)), says: saysOf(endedAs(result).printed, path), ...(path !== undefined && { path }) }
 }
 
 /** What is kept of a command that ran. */
-export function proofOf(command: string, result: Result, duration_ms: number): ProofRun {
+export async function proofOf(command: string, result: Result, duration_ms: number, workspace: Workspace): Promise<ProofRun> {
   const { exit_code, timed_out, printed } = endedAs(result)
-  return { command, exit_code, timed_out, duration_ms, digest: sha256(timeless(printed)) }
+  return { command, exit_code, timed_out, duration_ms, digest: await digestOf(result, printed, workspace) }
 }
 
-/** The files as they are now. */
-export const hashesOf = (workspace: Workspace, paths: readonly string[]): Promise<FileHash[]> =>
-  Promise.all([...paths].sort().map(async (path) => ({ path, sha256: await workspace.read(path).then(sha256, () => null) })))
+/** Of all that a command printed: where that was too long for an answer, of the files in which it was put aside, whose names differ each time. */
+async function digestOf(result: Result, printed: string, workspace: Workspace): Promise<string> {
+  const { truncated, stdout = '', stderr = '', spool_path, stderr_spool_path, spool_truncated, stdout_bytes, stderr_bytes } = (result.ok ? result.output : {}) as JsonObject
+  if (truncated !== true || typeof spool_path !== 'string') return sha256(timeless(printed))
+  const both = typeof stderr_spool_path === 'string'
+  const ofOut = both || toText(stdout).includes(spool_path)
+  const hash = createHash('sha256')
+  for (const [text, path] of [[stdout, ofOut ? spool_path : undefined], [stderr, both ? stderr_spool_path : ofOut ? undefined : spool_path]] as const) {
+    if (path === undefined) hash.update(`${timeless(toText(text))}\n`)
+    // Whoever deletes such a file leaves the ends.
+    else await hashFile(workspace, toText(path), hash).catch(() => hash.update(timeless(toText(text).replaceAll(toText(path), ''))))
+  }
+  // Of what no file holds at least the size counts.
+  if (spool_truncated === true) hash.update(`${toText(stdout_bytes)} ${toText(stderr_bytes)}`)
+  return hash.digest('hex')
+}
+
+const piece = 1024 * 1024
+
+/** Line by line, so that a time is never cut in two. */
+async function hashFile(workspace: Workspace, path: string, hash: Hash): Promise<void> {
+  await using handle = await workspace.openFile(path)
+  let rest = ''
+  for (let offset = 0; ; offset += piece) {
+    const bytes = await handle.read(offset, piece)
+    const text = rest + bytes.toString('latin1')
+    const end = bytes.length < piece || text.length > 4 * piece ? text.length : text.lastIndexOf('\n') + 1
+    hash.update(timeless(text.slice(0, end)), 'latin1')
+    rest = text.slice(end)
+    if (bytes.length < piece) return
+  }
+}
+
+/** The files as they are now; `null` also for one that may not be read. */
+export async function hashesOf(workspace: Workspace, paths: readonly string[]): Promise<FileHash[]> {
+  const hashes: FileHash[] = []
+  // One after the other: many large files at once would fill the memory.
+  for (const path of [...paths].sort()) hashes.push({ path, sha256: await workspace.read(path).then(sha256, () => null) })
+  return hashes
+}
+
+/** Those that are different now. */
+export function changedFiles(files: readonly FileHash[], now: readonly FileHash[]): FileHash[] {
+  const hashes = new Map(now.map(({ path, sha256 }) => [path, sha256]))
+  return files.filter(({ path, sha256 }) => (hashes.get(path) ?? null) !== sha256)
+}
 
 function endedAs(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { printed: string } {
   if (!result.ok) return { exit_code: null, timed_out: false, printed: textOfResult(result).text }

@@ -28,6 +28,8 @@ export interface Completion {
   taken(): Pick<TurnEnd, 'text' | 'next'> | undefined
   /** `told`: the model was told in this turn what was not applied. Runs the commands that prove the work. */
   follows(told: boolean, signal: AbortSignal): Promise<{ then: 'tell'; text: string } | { then: 'go on'; text: string } | { then: 'end'; outcome: OutcomeCode; handoff?: string; failure?: AgentError }>
+  /** A turn or a run ends so: where that is before its task is done and nobody sits there, what is left is written down. Returns where that lies. */
+  leaves(outcome: OutcomeCode): Promise<string | undefined>
 }
 /** How a turn ended; `failure` is what it failed with, `next` what the harness goes on with. */
 export interface TurnEnd {
@@ -36,6 +38,12 @@ export interface TurnEnd {
   failure?: AgentError
   next?: string
 }
+/** An end together with the place of what is left, where that is written down. */
+export async function withHandoff<End extends TurnEnd>(thread: Pick<LoopConversation, 'completion'>, end: End): Promise<End> {
+  return { ...end, text: pointing(end.text, await thread.completion.leaves(end.outcome)) }
+}
+const pointing = (text: string, handoff: string | undefined): string => (handoff === undefined ? text : [...(text === '' ? [] : [text]), `What is left stands in ${handoff}.`].join('\n\n'))
+
 /** Said where no more calls are possible, and changes were asked for that were not made. */
 const notAppliedInRecovery =
   'Not applied. Tools were disabled or denied during recovery, so no additional tool call ran. ' +
@@ -131,7 +139,7 @@ class Turn {
     if (follows.then === 'tell') return this.tell(follows.text, text)
     if (follows.then === 'go on') return { outcome: 'success', text, next: follows.text }
     const { outcome, handoff, failure } = follows
-    if (outcome !== 'success') return { outcome, text: [text, ...(handoff === undefined ? [] : [`What is left stands in ${handoff}.`])].join('\n\n'), ...(failure && { failure }) }
+    if (outcome !== 'success') return { outcome, text: pointing(text, handoff), ...(failure && { failure }) }
     const left = await thread.lifecycle.stop(text, signal)
     if (left === undefined) return { outcome, text }
     await thread.inject(left)
@@ -216,7 +224,7 @@ class Turn {
     await this.thread.inject(`${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.${wording}`, 'harness', 'not_applied')
     await this.step(false)
     await this.stepDone()
-    return { outcome, text: messageText(this.thread.state.messages.at(-1)!) }
+    return withHandoff(this.thread, { outcome, text: messageText(this.thread.state.messages.at(-1)!) })
   }
 
   private async correct(): Promise<void> {
@@ -231,14 +239,17 @@ class Turn {
     await this.speech.end(signal.aborted ? 'cancelled' : failure.code === 'VT_LLM_REFUSED' ? 'completed' : 'discarded')
     await thread.events.closeOpen('cancelled')
     await this.stepDone()
+    const outcome = outcomeOfFailure(failure.code)
+    let handoff: string | undefined
     // A journal that cannot be written is reported by events, as far as those still have readers.
     if (failure.code !== 'VT_SESSION_WRITE') {
       await this.keepSaid(failure)
+      handoff = await thread.completion.leaves(outcome)
       await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
     }
     await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
     await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: thread.costs.turn.usage })
-    return { outcome: outcomeOfFailure(failure.code), text: this.kept ?? failure.message, failure }
+    return { outcome, text: handoff === undefined ? (this.kept ?? failure.message) : pointing(this.kept ?? '', handoff), failure }
   }
 
   /** What was said before the turn ended stays on screens, so it stays in the conversation. Nothing else of an answer that broke off does: its calls were not made. */

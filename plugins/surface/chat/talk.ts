@@ -1,7 +1,7 @@
 import type { Io, Kernel, Mode } from '../../../core/index.js'
-import { givenImages, notAppliedLines, printFailure, summary, tasksText } from '../../agent/cli/index.js'
+import { givenImages, goalText, notAppliedLines, printFailure, summary, tasksText } from '../../agent/cli/index.js'
 import type { Agent, GivenImage } from '../../agent/index.js'
-import { filledPrompt, fitTerminal, interactive, oneLine, promptHelp, promptNamed, say } from '../../lib/terminal/index.js'
+import { filledPrompt, interactive, oneLine, promptHelp, promptNamed, say } from '../../lib/terminal/index.js'
 
 export const help = `/help shows this, /mode says the mode and /mode auto changes it, /plan [what] asks for a plan before anything is changed,
 /tasks shows the steps of the task, /compact [what matters] shortens the conversation,
@@ -72,7 +72,7 @@ export class Talk {
     else if (word === '/plan' && rest === '') await this.mode('plan')
     else if (word === '/tasks') io.stderr.write(tasksText(this.agent))
     else if (word === '/image') this.images.push(...((await givenImages({ image: [rest] }, io, word)) ?? []))
-    else if (word === '/goal' && rest === '') io.stderr.write(`${this.agent.goal === undefined ? 'There is no goal.' : fitTerminal(io, `Goal: ${this.agent.goal}`)}\n`)
+    else if (word === '/goal' && rest === '') io.stderr.write(goalText(this.agent))
     else if (await promptNamed(this.kernel, word)) return false
     else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal' && word !== '/plan') say(io, 'error', `Unknown command ${word}. ${help}`)
     else return false
@@ -95,7 +95,12 @@ export class Talk {
       say(io, 'error', 'Say the goal before the lines with `verify:`: /goal <text>.')
       return undefined
     }
-    await agent.setGoal(text, commands)
+    try {
+      await agent.setGoal(text, commands)
+    } catch (error) {
+      printFailure(this.kernel, error, io)
+      return undefined
+    }
     if (before !== undefined) io.stderr.write(`This takes the place of the goal: ${oneLine(before)}\n`)
     return text
   }

@@ -115,6 +115,7 @@ describe('work that is not accepted', () => {
     expect(end.result).toContain('What is left stands in .vtcode/tasks/current_blocked.md.')
     expect(file('current_blocked.md')).toMatch(/outcome: failed\n[^]*## Blocker Summary\n\nThe work was not accepted after 2 revisions: It does not greet well\./)
     expect(err).toBe('')
+    expect(JSON.parse(readFileSync(join(at.root, '.vtcode/sessions', session, 'memory.json'), 'utf8')).constraints).toContain('The work is held to the contract in .vtcode/tasks/current_contract.md.')
     const again = await run(at, ['resume', '--json', session, 'try once more'])
     expect([again.end.outcome_code, again.harness.includes('planning_started'), again.harness.filter((event) => event === 'revision_started').length]).toEqual(['failed', false, 2])
   })

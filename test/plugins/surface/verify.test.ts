@@ -1,6 +1,8 @@
-import { existsSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { sha256 } from '../../../build/core/base/index.js'
+import { canonicalJson } from '../../../build/core/trust/index.js'
 import { hold } from '../../support/inside.js'
 import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
 import { typing } from '../../support/terminal.js'
@@ -81,6 +83,33 @@ describe('vtcode verify', () => {
     expect([ran.code, ran.shown]).toEqual([1, expect.stringContaining(code)])
     expect(existsSync(join(at.root, 'pwned!'))).toBe(false)
   })
+  it('of somebody who means harm runs nothing that a policy denies or nobody agrees to, and leads nowhere', async () => {
+    const { at, certificate } = await certified()
+    const { digest: _, ...body } = certificate
+    const forge = (name: string, more: object): void => {
+      const whole = { ...body, ...more }
+      writeFileSync(join(at.root, name), canonicalJson({ ...whole, digest: sha256(canonicalJson(whole)) }))
+    }
+    const ran = (command: string) => ({ ...certificate.commands[0], command })
+    forge('denied.json', { session_id: 'ses_elsewhere', commands: [ran('rm -rf /'), ran('rm -rf .')] })
+    const denied = await atTerminal(at, ['-c', 'policy.deny=["Bash(rm *)"]', 'verify', 'denied.json'], ['y', 'y', 'y'])
+    expect([denied.code, existsSync(join(at.root, 'made.txt'))]).toEqual([1, true])
+    for (const said of ['This workspace has no session ses_elsewhere', 'not run: rm -rf /', 'not run: rm -rf .']) expect(denied.shown).toContain(said)
+    expect(denied.shown).toMatch(/rm -rf \. +exit 0 +deny/)
+    // Where nothing forbids it, each command is asked about by itself.
+    forge('asked.json', { commands: [ran('rm made.txt')] })
+    const asked = await atTerminal(at, ['verify', 'asked.json'], ['y', 'n'])
+    expect([asked.code, existsSync(join(at.root, 'made.txt'))]).toEqual([1, true])
+    for (const path of ['../secret', '/etc/passwd', 'a/../../b', 'C:\\x']) {
+      forge('out.json', { files: [{ path, sha256: null }] })
+      expect(await vtcode(at, ['verify', 'out.json'])).toMatchObject({ code: 1, err: expect.stringMatching(/VT_CERTIFICATE_INVALID: .* leads outside the workspace/) })
+    }
+    symlinkSync('/etc', join(at.root, 'linked'))
+    forge('link.json', { files: [{ path: 'linked/hostname', sha256: null }] })
+    expect((await vtcode(at, ['verify', 'link.json'])).out).not.toContain('different')
+    forge('ansi.json', { commands: [ran('echo \u001b[2Jgone')] })
+    expect((await vtcode(at, ['verify', 'ansi.json'])).out).not.toContain('\u001b')
+  }, 60_000)
   it('refuses one of 1 GB and one outside of the workspace', async () => {
     const { at } = await certified()
     writeFileSync(join(at.root, 'large.json'), '')

@@ -160,7 +160,7 @@ describe('limits', () => {
   }
   it('on calls leave the rest unmade, and the model reports the state of the work', async () => {
     const { s, outcome } = await limited({ agent: { model: 'peer/m', harness: { max_tool_calls_per_turn: 2 } } }, [{ toolCalls: [list('.'), list('a'), read('a/1')] }, { content: 'two of three' }])
-    expect(outcome).toMatchObject({ outcome_code: 'tool_loop_limit_reached', text: 'two of three' })
+    expect(outcome).toMatchObject({ outcome_code: 'tool_loop_limit_reached', text: 'two of three\n\nWhat is left stands in .vtcode/tasks/current_blocked.md.' })
     expect(s.peer.bodies[1].messages.at(-2).content).toContain('VT_LOOP_CALL_LIMIT')
     // The server remembers what it has read only while the list stays.
     expect(s.peer.bodies[1]).toMatchObject({ tools: s.peer.bodies[0].tools, tool_choice: 'none' })
