@@ -130,7 +130,6 @@ describe('names of tools', () => {
       // What runs the commands of a verification.
       'finish/verification.ts': ['unified_exec/run'],
       // The tool that is there in one mode only.
-      'finish/plan.ts': ['propose_plan'],
       // What stays with the conversation that has a person.
       'delegation/rights.ts': ['propose_plan', 'request_user_input'],
       // What a planner reads of the files, and what says which of them an evaluator may read.
