@@ -8,14 +8,18 @@ import { globs } from './globs.js'
 export async function expand(contributions: readonly Contribution[], adapterContext: AdapterContext): Promise<Contribution[]> {
   const asked = contributions.flatMap((contribution) => takenUp(contribution, adapterContext))
   for (const { kept } of asked) needed.add(kept.file)
-  return asked.length === 0 ? [] : (await import('./offers.js')).contributionsOf(asked, adapterContext)
+  // A tool whose server nobody knows has its slot: a call of it says what is missing.
+  const lost = contributions.filter((one) => isOneTool(one) && !definitionOf(one, adapterContext)).map((one) => ({ ...one, bringer: one, slot: one.manifest.action ?? one.name, stage: 'primary' as const }))
+  return asked.length === 0 ? lost : [...lost, ...(await (await import('./offers.js')).contributionsOf(asked, adapterContext))]
 }
+
+const isOneTool = ({ manifest }: Contribution): boolean => manifest.mcp!['tool'] !== undefined
 
 /** The server of a contribution, where it is to be asked now. */
 function takenUp(contribution: Contribution, adapterContext: AdapterContext): Asked[] {
   const found = definitionOf(contribution, adapterContext)
   if (!found) {
-    adapterContext.refuse(contribution, 'invalid', startFailure(contribution.id, `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`))
+    if (!isOneTool(contribution)) adapterContext.refuse(contribution, 'invalid', startFailure(contribution.id, `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`))
     return []
   }
   const { server, definition } = found
