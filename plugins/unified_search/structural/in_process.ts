@@ -1,5 +1,7 @@
-import type { NapiConfig, SgNode } from '@ast-grep/napi'
+import type { NapiConfig, Pos, SgNode } from '@ast-grep/napi'
 import { positionsIn, type Language, type Positions, type Range } from '../../lib/syntax/index.js'
+import { ahead } from './ahead.js'
+import { placeIn, type EmbeddedCode } from './pages.js'
 import { patternRule } from './binary.js'
 import { replacementOf, templateOf, type RewriteTemplate } from './template.js'
 import type { Captured, Native, StructuralInput } from './types.js'
@@ -20,33 +22,55 @@ export async function libraryFor({ id }: Language, input: StructuralInput): Prom
 export interface SourceText {
   path: string
   text: string
+  /** What is parsed in place of the text: the pieces of it that are code of the language. */
+  code?: EmbeddedCode
 }
+/** When to stop before the end: the caller gave up, or time is over. */
+export type Stopping = () => boolean
 export interface StructuralMatches {
   matches: Native[]
   /** What does not parse: how a parser goes on after an error depends on the encoding, and only the program reads bytes. */
   broken: Set<string>
+  /** What was not looked into, because it was to stop. */
+  stopped: boolean
 }
+/** Texts that are parsed while an earlier one is searched. */
+const parsedAhead = 4
 
 /**
  * Looks for the pattern in texts of one language. `undefined` when only the program can answer: a replacement of several lines
  * needs its indentation. Throws the library's own words on a pattern or kind that is none.
  */
-export async function lookInProcess({ parseAsync }: Library, texts: SourceText[], language: Language, input: StructuralInput): Promise<StructuralMatches | undefined> {
-  const found: StructuralMatches = { matches: [], broken: new Set() }
+export async function lookInProcess(
+  { parseAsync }: Library,
+  texts: AsyncIterable<SourceText>,
+  language: Language,
+  input: StructuralInput,
+  stopping: Stopping,
+): Promise<StructuralMatches | undefined> {
+  const found: StructuralMatches = { matches: [], broken: new Set(), stopped: false }
   const names = metavariables(input.pattern ?? '')
   const template = input.workflow === 'rewrite' ? templateOf(input.rewrite!) : undefined
   const config: NapiConfig = { rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'] }
-  for (const { path, text } of texts) {
-    const root = (await parseAsync(language.title, text)).root()
+  const parsed = ahead(texts, parsedAhead, async (one) => ({ ...one, root: (await parseAsync(language.title, one.code?.text ?? one.text)).root() }))
+  for await (const { path, text, code, root } of parsed) {
     if (root.find({ rule: { kind: 'ERROR' } })) {
       found.broken.add(path)
       continue
     }
     const at = positionsIn(text)
+    const here: Native[] = []
     for (const node of root.findAll(config)) {
-      const native = nativeOf(node, { path, text, at, names, language, context_lines: input.context_lines })
+      const native = nativeOf(node, { path, text, at, code, names, language, context_lines: input.context_lines })
       if (template && !replace(native, template)) return undefined
-      found.matches.push(native)
+      here.push(native)
+      // The whole of what a page embeds is one node, whose ends only the program tells.
+      if (code && node.range().end.index > code.end) found.broken.add(path)
+    }
+    if (!found.broken.has(path)) for (const match of here) found.matches.push(match)
+    if (stopping()) {
+      found.stopped = true
+      break
     }
   }
   return found
@@ -68,19 +92,27 @@ interface Around {
   path: string
   text: string
   at: Positions
+  code: EmbeddedCode | undefined
   names: Names
   language: Language
   context_lines: number
 }
 
-function nativeOf(node: SgNode, { path, text, at, names, language, context_lines }: Around): Native {
-  const captured = (one: SgNode): Captured => ({ text: one.text(), range: rangeOf(one, at) })
+function nativeOf(node: SgNode, { path, text, at, code, names, language, context_lines }: Around): Native {
+  const placed = (one: SgNode) => {
+    const { start, end } = one.range()
+    return code ? { start: placeIn(code, start), end: placeIn(code, end) } : { start, end }
+  }
+  const captured = (one: SgNode): Captured => {
+    const place = placed(one)
+    return { text: text.slice(place.start.index, place.end.index), range: rangeOf(place, at) }
+  }
   const single = names.single.flatMap((name) => {
     const one = node.getMatch(name)
     return one ? [[name, captured(one)] as const] : []
   })
   const multi = names.multi.map((name) => [name, node.getMultipleMatches(name).map(captured)] as const)
-  const { start, end } = node.range()
+  const { start, end } = placed(node)
   let from = text.lastIndexOf('\n', start.index - 1) + 1
   let to = endOfLine(text, end.index)
   for (let line = 0; line < context_lines; line++) {
@@ -89,10 +121,10 @@ function nativeOf(node: SgNode, { path, text, at, names, language, context_lines
   }
   return {
     file: path,
-    text: node.text(),
+    text: text.slice(start.index, end.index),
     lines: text.slice(from, to),
     language: language.title,
-    range: rangeOf(node, at),
+    range: rangeOf({ start, end }, at),
     charCount: { leading: points(text.slice(from, start.index)), trailing: points(text.slice(end.index, to)) },
     metaVariables: { single: Object.fromEntries(single), multi: Object.fromEntries(multi), transformed: {} },
   }
@@ -105,8 +137,7 @@ function endOfLine(text: string, from: number): number {
 
 const points = (text: string): number => Array.from(text).length
 
-function rangeOf(node: SgNode, at: Positions): Range {
-  const { start, end } = node.range()
+function rangeOf({ start, end }: Record<'start' | 'end', Pos>, at: Positions): Range {
   return {
     byteOffset: { start: at.byte(start.index), end: at.byte(end.index) },
     start: { line: start.line, column: at.column(start.line, start.column) },

@@ -6,7 +6,8 @@ import { lines } from '../../lib/process/index.js'
 import { largestParsed, largestSearched, openOr, parserMemory, tooHardToParse, tooLargeToParse, withLinks } from '../../lib/search/index.js'
 import { astGrep, InstallProblem, languageOf, reasons, type Answered, type Language } from '../../lib/syntax/index.js'
 import { argumentsFor, errorArguments, explains } from './binary.js'
-import { libraryFor, lookInProcess } from './in_process.js'
+import { libraryFor, lookInProcess, type Library, type SourceText } from './in_process.js'
+import { asksPages, codeIn } from './pages.js'
 import { errorPlace, gapPlace, holdsError, holdsErrorHere, showsError, treeIn } from './pattern_errors.js'
 import { engineMissing, fragment, placed, refused, saidOf } from './refuse.js'
 import { embedded, type StructuralSubject } from './subjects.js'
@@ -28,8 +29,8 @@ interface Opened {
   handle: Handle
   /** By which the program tells the language. */
   extension: string
-  /** Whether what is searched is embedded in another language: the program knows where. */
-  host: boolean
+  /** The language of the file, where what is searched is embedded in it. */
+  host: string | undefined
 }
 
 /** What the runs of one query came to. */
@@ -78,7 +79,7 @@ export class Search {
             this.large.push(path)
             await handle.close()
             if (named) throw tooLargeToParse(path, handle.stat.bytes)
-          } else opened.push({ path, handle, extension, host: host !== undefined })
+          } else opened.push({ path, handle, extension, host: host?.id })
         }
         if (!(await this.files(language, opened))) return
       } finally {
@@ -89,22 +90,40 @@ export class Search {
 
   /** False when there is no use in going on with this language. */
   private async files(language: Language, opened: Opened[]): Promise<boolean> {
-    const hosts = opened.filter(({ host }) => host)
+    const hosts = opened.filter(({ host }) => host !== undefined)
     if (hosts.length > 0) {
-      if (!(await this.byProgram(language, hosts, language !== embedded))) return false
-      opened = opened.filter(({ host }) => !host)
+      if (!(await this.hosts(language, hosts))) return false
+      opened = opened.filter(({ host }) => host === undefined)
       if (opened.length === 0) return true
     }
-    const bytes = opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
+    const bytes = sizeOf(opened)
     const library = this.config === undefined && opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
-    if (!library) return this.byProgram(language, opened, bytes <= mostChecked)
-    const { texts, unread } = await read(opened)
+    return library ? this.byLibrary(library, language, opened) : this.byProgram(language, opened, bytes <= mostChecked)
+  }
+
+  /** Files that embed the language: small pages in this process, what else embeds by the program. */
+  private async hosts(language: Language, opened: Opened[]): Promise<boolean> {
+    const library = this.config === undefined && asksPages(this.call.input) ? await libraryFor(language, this.call.input) : undefined
+    const isPage = ({ host, handle }: Opened): boolean => library !== undefined && host === 'html' && handle.stat.bytes <= mostChecked
+    const [pages, others] = [opened.filter(isPage), opened.filter((one) => !isPage(one))]
+    if (library && pages.length > 0 && !(await this.byLibrary(library, language, pages, true))) return false
+    return others.length === 0 || this.byProgram(language, others, language !== embedded && sizeOf(others) <= mostChecked)
+  }
+
+  /** In this process; what does not parse is left to the program. */
+  private async byLibrary(library: Library, language: Language, opened: Opened[], pages = false): Promise<boolean> {
+    const unread: string[] = []
+    const unparsed = new Set<string>()
+    const texts = textsOf(opened, unread, pages ? (text) => codeIn(text, language) : undefined, unparsed)
+    const until = performance.now() + this.context.host.waits.engine
+    const timedOut = (): boolean => performance.now() > until
     try {
-      const found = await lookInProcess(library, texts, language, this.call.input)
+      const found = await lookInProcess(library, texts, language, this.call.input, () => this.context.signal.aborted || timedOut())
       if (!found) return this.byProgram(language, opened, true)
       this.take({ matches: found.matches, broken: new Map(), unread })
+      if (found.stopped) return this.apply({ exit_code: undefined, timed_out: timedOut(), stopped: true, stderr: '' }, language)
       if (this.call.input.pattern !== undefined && holdsErrorHere(library, this.call.input.pattern, language)) this.fragments.add(language)
-      const rest = opened.filter(({ path }) => found.broken.has(path))
+      const rest = opened.filter(({ path }) => found.broken.has(path) || unparsed.has(path))
       return rest.length === 0 || (await this.byProgram(language, rest, true))
     } catch (error) {
       if (error instanceof VtError) throw error
@@ -233,15 +252,19 @@ export class Search {
   }
 }
 
-async function read(opened: Opened[]): Promise<{ texts: { path: string; text: string }[]; unread: string[] }> {
-  const texts: { path: string; text: string }[] = []
-  const unread: string[] = []
+const sizeOf = (opened: Opened[]): number => opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
+
+/** The texts of files, one after the other, or of pages what they embed; `unread` takes those that are none, `unparsed` pages that only the program reads. */
+async function* textsOf(opened: Opened[], unread: string[], pieces: ((text: string) => ReturnType<typeof codeIn>) | undefined, unparsed: Set<string>): AsyncGenerator<SourceText> {
   for (const { path, handle } of opened) {
     const bytes = await handle.read(0, handle.stat.bytes)
-    if (isUtf8(bytes)) texts.push({ path, text: bytes.toString() })
-    else unread.push(`${path}: it is no UTF-8`)
+    const text = isUtf8(bytes) ? bytes.toString() : undefined
+    const code = text === undefined ? undefined : pieces?.(text)
+    if (text === undefined) unread.push(`${path}: it is no UTF-8`)
+    else if (!pieces) yield { path, text }
+    else if (code === undefined) unparsed.add(path)
+    else if (code !== 'none') yield { path, text, code }
   }
-  return { texts, unread }
 }
 
 /** Waits for both, also where one fails. */

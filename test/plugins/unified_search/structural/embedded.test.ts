@@ -30,7 +30,7 @@ afterAll(async () => {
   await configured[Symbol.asyncDispose]()
 })
 
-const places = (found: any[]): string[] => [...new Set(found.map(({ file, text, range }) => `${file.replace(/^\.\//, '')}@${range.byteOffset.start} ${text}`))].sort()
+const places = (found: any[]): string[] => [...new Set(found.map(({ file, text, range }) => `${file.replace(/^\.\//, '')}@${JSON.stringify(range)} ${text}`))].sort()
 
 function native(ws: Booted, args: string[]): string[] {
   const stdout = execFileSync(program, ['run', '--json=stream', ...args], { cwd: ws.root, encoding: 'utf8' })
@@ -66,6 +66,35 @@ describe('code embedded in another language', () => {
     expect(rewrite).toMatchObject({ file: 'web/page.html', replacement: 'log(name)' })
     const { start, end } = rewrite.replacementOffsets
     expect(Buffer.from(page).subarray(start, end).toString()).toBe('console.log(name)')
+  })
+
+  // Each is a page of its own; what is not sound is left to the program.
+  const odd = [
+    '<p a="<script>f(0)</script>">x</p><script>f(1)</script>',
+    "<!-- <script>f(0)</script> -- > --><script>f('é😀', 1)</script>\r\n<p title=é>é😀</p><script>\r\n  f(2)\r\n</script>",
+    '<SCRIPT type="module">f(1)</SCRIPT ><Style>a { b: c }</stylE>',
+    '<script lang="ts">f(1)</script><script lang=js>f(2)</script><script lang>f(3)</script><script lang="">f(4)</script><script lang="scss">f(5)</script>',
+    '<script data-lang="ts" lang=\'js\'>f(1)</script>\n<script>f(2); f(\n3)</script>',
+    '<script></script><script>f(1)</script >',
+    '<div><p>unclosed <b>x</i></div></div>\n<script>\nf(1)\n</script>',
+    '<p>1 < 2 & 3</p><script>f(1)</script>\n',
+    '<p>{{ a && b }}</p><style>a{}</style><script>f("</p>"); f("<script>")</script>\n',
+    '<script>f(1',
+    '<script>f(1)</script><script>f(\n</script>',
+    '<script/><script>f(1)</script>',
+    '<svg><style>a { b: c }</style><script>f(1)</script></svg><textarea><script>f(2)</script></textarea>',
+    '<br/><a href=/x/y class=z>&nbsp;&#39;&#xe9;&copy</a><script src=/a.js></script><script>f(1) // no end</script>\n<script>f(2)</script>',
+    '\ufeff<!DOCTYPE html>\n<html lang="ts"><script>\n\tf(1)</script></html>',
+    '<script>function a() {</script>\n<script>f(1) }</script>',
+    '',
+  ]
+  it('is found in pages of every kind, at the same places', async () => {
+    await using ws = await bootKernel({ files: Object.fromEntries(odd.map((text, at) => [`p${at}.html`, text])) })
+    for (const [lang, ...args] of [['js', '-p', 'f($$$A)'], ['ts', '-p', 'f($A)'], ['css', '-k', 'declaration'], ['js', '-k', 'program'], ['js', '-p', '$A']] as const) {
+      const expected = native(ws, ['-l', lang, ...args, '.'])
+      expect(expected.length, lang).toBeGreaterThan(0)
+      expect(await ours(ws, { lang, [args[0] === '-p' ? 'pattern' : 'kind']: args[1], max_results: 1000 }), args.join(' ')).toEqual(expected)
+    }
   })
 
   it('is not found in a comment of a page', async () => {
