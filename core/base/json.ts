@@ -11,7 +11,7 @@ const size = (bytes: number) => (bytes >= 1_048_576 ? `${Math.ceil(bytes / 1_048
  * (functions, cycles, class instances), nesting over `depth` and more than `bytes` UTF-16 units of text.
  * Own keys such as `__proto__` are copied as ordinary keys. Throws VT_INPUT_INVALID, VT_INPUT_TOO_LARGE.
  */
-export function toJson(value: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {}): unknown {
+export function toJson(whole: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {}): unknown {
   let left = bytes
   const spend = (n: number) => {
     left -= n
@@ -21,6 +21,7 @@ export function toJson(value: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {
     spend(8)
     if (typeof value === 'string') return spend(value.length), value
     if (value === null || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value
+    if (typeof value === 'number') throw problem('VT_INPUT_INVALID', { problem: `${notInJson(whole) ?? `It is ${value}`}; JSON has no such number. Give a finite one.` })
     if (typeof value !== 'object') throw problem('VT_INPUT_INVALID', { problem: `JSON has no ${typeof value}.` })
     if (room === 0) throw problem('VT_INPUT_INVALID', { problem: `The data is nested more than ${depth} levels deep.` })
     if (Array.isArray(value)) return Object.freeze(value.map((item) => (item === undefined ? null : copy(item, room - 1))))
@@ -38,7 +39,7 @@ export function toJson(value: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {
     }
     return Object.freeze(result)
   }
-  return copy(value, depth)
+  return copy(whole, depth)
 }
 
 /** The input of a refused call where it is plain data of a moderate size, else an empty object. */

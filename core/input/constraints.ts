@@ -1,4 +1,4 @@
-import { hostPattern, problem, texts, toText, type Contribution, type JsonObject, type Notice, type Settings, type SlotInfo } from '../base/index.js'
+import { hostPattern, problem, texts, toText, type Contribution, type JsonObject, type Next, type Notice, type Settings, type SlotInfo } from '../base/index.js'
 import { concerns } from '../registry/index.js'
 
 /** One entry of `policy.constraints`, or several of them for the same slot joined to the strictest. */
@@ -69,11 +69,18 @@ export interface Constrained {
   silent: Notice[]
 }
 
+/** A call as it was made, in the slot's terms and in those of an alias, and whether the slot takes an input. */
+export interface Asked {
+  given: JsonObject
+  declared?: JsonObject | undefined
+  passes(input: JsonObject): boolean
+}
+
 /**
  * The input with the limits and defaults of a constraint; a smaller number is never raised. `declared` is the caller's input, which names
- * modes in the terms of the alias. Throws VT_POLICY_DENIED for a mode or an address that is not allowed.
+ * modes in the terms of the alias; what `passes` is offered in place of a call. Throws VT_POLICY_DENIED for a mode or an address that is not allowed.
  */
-export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObject, given: JsonObject, declared: JsonObject = given): Constrained {
+export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObject, { given, declared = given, passes }: Asked): Constrained {
   const properties = slot.input['properties'] as Record<string, JsonObject>
   const knows = (name: string) => Object.hasOwn(properties, name)
   const result: Constrained = { input: { ...input }, notices: [], silent: [] }
@@ -94,8 +101,8 @@ export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObj
   }
   if (constraint.default_response_format && knows('response_format')) result.input['response_format'] ??= constraint.default_response_format
   if (constraint.sandbox_or_ask) result.input['sandbox_permissions'] ??= 'sandbox_or_ask'
-  if (constraint.allowed_modes) allowMode(constraint.allowed_modes, slot, { input: result.input, given, declared })
-  if (typeof input['url'] === 'string') allowAddress(constraint, slot, input['url'])
+  if (constraint.allowed_modes) allowMode(constraint.allowed_modes, slot, { input: result.input, given, declared, passes })
+  if (typeof input['url'] === 'string') allowAddress(constraint, slot, given, input['url'])
   return result
 }
 
@@ -103,16 +110,22 @@ export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObj
 const ttyModes = new Map<unknown, readonly string[]>([[true, ['pty']], [false, ['terminal', 'streaming']]])
 
 /** A mode that is said must be allowed; a default that is not gives way to the first that is. */
-function allowMode(allowed: readonly string[], { slot, input: schema }: SlotInfo, { input, given, declared }: Record<'input' | 'given' | 'declared', JsonObject>): void {
-  const refuse = (mode: unknown) => denied(`The policy allows ${slot} the modes ${allowed.join(', ') || '(none)'}, not '${toText(mode)}'.`, allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : noWay)
+function allowMode(allowed: readonly string[], info: SlotInfo, { input, given, declared, passes }: Required<Asked> & { input: JsonObject; declared: JsonObject }): void {
+  const { input: schema } = info
   const properties = schema['properties'] as JsonObject
+  const refuse = (mode: unknown) => {
+    const spoken = Object.hasOwn(properties, 'mode') || declared !== given
+    const other = fittingChange(allowed, properties, (change) => passes({ ...input, ...change }))
+    const way = spoken && allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : other ? `Use tty: ${toText(other['tty'])}.` : noWay
+    return denied(`The policy allows the modes ${allowed.join(', ') || '(none)'} here, not '${toText(mode)}'.`, way, other && again(info, given, other))
+  }
   if (declared !== given && typeof declared['mode'] === 'string' && !allowed.includes(declared['mode'])) throw refuse(declared['mode'])
   if (Object.hasOwn(properties, 'mode')) {
     if (allowed.includes(toText(input['mode']))) return
     if (given['mode'] !== undefined || allowed.length === 0) throw refuse(input['mode'])
     input['mode'] = allowed[0]
   } else if (Object.hasOwn(properties, 'tty')) {
-    const fits = (tty: unknown) => ttyModes.get(tty)!.some((mode) => allowed.includes(mode))
+    const fits = (tty: boolean) => fitsTty(allowed, tty)
     const tty = input['tty'] === true
     if (fits(tty)) return
     if (given['tty'] !== undefined || !fits(!tty)) throw refuse(ttyModes.get(tty)![0])
@@ -120,22 +133,39 @@ function allowMode(allowed: readonly string[], { slot, input: schema }: SlotInfo
   }
 }
 
-function allowAddress({ allowed_url_schemes: schemes, denied_url_hosts: hosts = [] }: Constraint, { slot }: SlotInfo, text: string): void {
+const fitsTty = (allowed: readonly string[], tty: boolean): boolean => ttyModes.get(tty)!.some((mode) => allowed.includes(mode))
+
+/** What says the first mode that is allowed and that the slot takes for this call; nothing where there is none. */
+function fittingChange(allowed: readonly string[], properties: JsonObject, passes: (change: JsonObject) => boolean): JsonObject | undefined {
+  const changes = Object.hasOwn(properties, 'mode')
+    ? allowed.map((mode) => ({ mode }))
+    : Object.hasOwn(properties, 'tty') ? [false, true].filter((tty) => fitsTty(allowed, tty)).map((tty) => ({ tty })) : []
+  return changes.find(passes)
+}
+
+/** The same call with something else in one place. */
+const again = ({ tool, action }: SlotInfo, given: JsonObject, change: JsonObject): Next => ({ tool, input: { ...(action !== undefined && { action }), ...given, ...change } })
+
+function allowAddress({ allowed_url_schemes: schemes, denied_url_hosts: hosts = [] }: Constraint, info: SlotInfo, given: JsonObject, text: string): void {
   if (!URL.canParse(text)) return
   const { protocol, hostname } = new URL(text)
   const scheme = protocol.slice(0, -1)
+  const isDenied = hosts.some((host) => hostPattern(host)(hostname))
   if (schemes && !schemes.includes(scheme)) {
+    // What is given by http is mostly given by https too.
+    const secure = scheme === 'http' && schemes.includes('https') && !isDenied ? again(info, given, { url: text.replace(/^\s*http:/i, 'https:') }) : undefined
     throw denied(
-      `The policy allows ${slot} addresses of ${schemes.join(', ') || '(none)'}, not of '${scheme}'.`,
+      `The policy allows addresses of ${schemes.join(', ') || '(none)'} here, not of '${scheme}'.`,
       schemes.length > 0 ? `Give an address of ${schemes.join(' or ')}.` : noWay,
+      secure,
     )
   }
-  if (hosts.some((host) => hostPattern(host)(hostname))) throw denied(`The policy denies ${slot} the host '${hostname}'.`, noWay)
+  if (isDenied) throw denied(`The policy denies the host '${hostname}' here.`, noWay)
 }
 
 /** The user set the limit; only the user can change it. */
 const noWay = 'Use another way, or ask the user to change tool-policy.json.'
-const denied = (reason: string, way: string) => problem('VT_POLICY_DENIED', { reason, way }, { details: { not_applied: true } })
+const denied = (reason: string, way: string, next?: Next) => problem('VT_POLICY_DENIED', { reason, way }, { details: { not_applied: true }, ...(next && { next }) })
 
 /** The settings with the limits that policies declare beside their rules; the stricter of two limits counts. */
 export function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {

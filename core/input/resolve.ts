@@ -141,8 +141,10 @@ export async function spell(slot: Slot, raw: JsonObject, { example = slot.exampl
   if (unknown.length) throw strange(slot, unknown[0]!, example, reached)
   const given = coerce(renamed, slot.shape)
   const capped = limit(given, slot.shape)
-  const { input, notices, silent } = constraint ? constrain(constraint, slot.info, capped.input, given, said) : { input: capped.input, notices: [], silent: [] }
-  const issues = (checks.get(slot) ?? (await prepare(slot)))(input)
+  const check = checks.get(slot) ?? (await prepare(slot))
+  const asked = { given, declared: said, passes: (one: JsonObject) => check(one).length === 0 }
+  const { input, notices, silent } = constraint ? constrain(constraint, slot.info, capped.input, asked) : { input: capped.input, notices: [], silent: [] }
+  const issues = check(input)
   if (issues.length === 0) return { given, input, notices: [...capped.notices, ...notices], silent }
   const message = issues.map((issue) => issue.problem).join(' ').slice(0, 300)
   const issue = issues[0]!

@@ -149,12 +149,18 @@ function byAlias({ slots }: Registry, id: string, { input, alone }: Saying, want
     const given = Object.fromEntries(Object.entries(input ?? {}).map(([name, value]) => [back[name] ?? name, value]))
     const intended = translate(block, given, whole)
     if (intended.to !== id) continue
-    const says = Object.entries(input ?? {}).every(([name, value]) => intended.input[name] === value)
+    const says = Object.entries(input ?? {}).every(([name, value]) => intended.input[name] === value) && Object.entries(given).every(([name, value]) => takesWord(alias.info, name, value))
     const needs = ((alias.info.input['required'] ?? []) as string[]).every((name) => name in given)
     const name = alias.info.slot.replace('/', ' ')
     found.push({ name, ...(input && !alone && says && needs && { input: given }), rank: Number(says) * 2 + Number(needs) })
   }
   return found.sort((a, b) => b.rank - a.rank)[0]
+}
+
+/** Whether a value is among those that a property names, where it names any. */
+function takesWord({ input }: Slot['info'], name: string, value: unknown): boolean {
+  const { enum: known } = ((input['properties'] ?? {}) as Record<string, { enum?: unknown[] } | undefined>)[name] ?? {}
+  return known === undefined || known.includes(value)
 }
 
 /** A failure with its hint in these words. Messages and notices quote names and texts of others, so they are no templates and stay as they are. */

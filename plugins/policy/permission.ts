@@ -1,5 +1,5 @@
 import { inert, quotedReason } from '../../core/base/index.js'
-import type { Call, Context, Effect, Next, Policy, Verdict } from '../../core/index.js'
+import { VtError, type Call, type Context, type Effect, type Next, type Policy, type Verdict } from '../../core/index.js'
 import { onlySandboxed, runsAsUsual } from '../lib/process/index.js'
 import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor, receiver } from './permission/approvals.js'
@@ -47,21 +47,32 @@ export default permission
 /** Nobody widens the rights of work that is under way. */
 const widened = 'the user begins this work again and leaves it more (--allowed-tools, --disallowed-tools)'
 
-function byRule(facts: CallFacts, kind: 'deny' | 'ask', rule: Rule, rules: RuleSet, { explain, host }: Context): Verdict {
+async function byRule(facts: CallFacts, kind: 'deny' | 'ask', rule: Rule, rules: RuleSet, { explain, host }: Context): Promise<Verdict> {
   explain?.({ rule: rule.text, list: kind })
   // A rule that denies or asks is stronger than any that allows.
   const change = `the user changes the rule '${inert(rule.text)}'`
   const way = kind === 'deny' ? change : `the user answers the question, or ${change.replace('the user ', '')}`
-  const next = insteadOf(facts, rules)
+  const next = await insteadOf(facts, rules)
   const reason = rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`
   return verdict(facts.call, { kind, reason, way, ...(next && { next }), ...(rule.reason !== undefined && { by: authorOf(rule, kind, host) }) })
 }
 
-/** What tells the same without a command; nothing where a rule keeps that, too. */
-function insteadOf(facts: CallFacts, { deny, ask }: RuleSet): Next | undefined {
+/** What tells the same without a command; nothing where a rule keeps that, too, or where it lies outside of the workspace. */
+async function insteadOf(facts: CallFacts, { deny, ask }: RuleSet): Promise<Next | undefined> {
   const next = facts.hasCommand ? inspection(facts) : undefined
   const path = next?.input['path']
-  return typeof path === 'string' && [...deny, ...ask].some((rule) => rule.path?.(path)) ? undefined : next
+  if (typeof path !== 'string') return next
+  return [...deny, ...ask].some((rule) => rule.path?.(path)) || (await leadsOut(facts, path)) ? undefined : next
+}
+
+/** Whether a path ends outside of the workspace, also where a link on the way does. */
+async function leadsOut({ workspace }: CallFacts, path: string): Promise<boolean> {
+  try {
+    await (await workspace.open(path)).close()
+    return false
+  } catch (error) {
+    return !(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND'
+  }
 }
 
 /** Whose words the reason of a rule is. */
@@ -143,8 +154,8 @@ const plainly: Record<ModeWord, string> = {
 }
 
 async function refuse(facts: CallFacts, context: Context, { word: kind, effect, reason, way }: Objection, offer?: string): Promise<Verdict> {
-  const next = effect === 'exec' ? inspection(facts) : undefined
   const blocks = context.settings as Blocks
+  const next = effect === 'exec' ? await insteadOf(facts, rulesOfSettings(blocks, facts.call.mode, context.workspace.root)) : undefined
   const { verdicts, untold } = await steeredBy(facts)
   // Another policy asks about what decides what other programs run, in every mode.
   const isAsked = verdicts.length > 0 || untold !== undefined

@@ -21,6 +21,8 @@ export default async function init(kernel: Kernel, argv: string[], io: Io): Prom
     .option('--no-agents')
     .option('--project-settings', 'write vtcode.config.yaml here')
     .option('--no-project-settings')
+    .option('--rules', 'let the commands that build and test here run unasked')
+    .option('--no-rules')
     .option('--clients <names>', 'set up these MCP clients: a,b or none')
     .option('--undo', 'take back what init wrote here')
     .addHelpText('after', '--mode plan|ask|auto is the mode; without it each verb keeps its own.')
@@ -56,7 +58,7 @@ async function setUp(kernel: Kernel, flags: InitFlags, io: Io): Promise<number> 
   if (strange !== undefined) return fail(io, `Unknown client '${strange}'; known: ${known.join(', ')}.`, 2)
   const model = await chooseModel(kernel, flags, interview, io)
   if (typeof model === 'number') return model
-  const settings = await planSettings(kernel, home, model.id, interview, io)
+  const settings = await planSettings(kernel, home, { model: model.id, rules: flags.rules }, interview, io)
   const plan: Plan = { settings, files: await planFiles(kernel, home, flags, interview, io) }
   const drafts = [...(settings ? [settings.draft] : []), ...plan.files.map(({ name, text }) => ({ file: `${kernel.workspace}/${name}`, before: undefined, after: text }))]
   for (const draft of drafts) io.stdout.write(difference(draft, io))

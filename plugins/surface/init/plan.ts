@@ -7,6 +7,7 @@ import { agentsText, projectSettings } from './drafts.js'
 import type { Interview } from './interview.js'
 import type { Plan } from './record.js'
 import { readRepository } from './repository.js'
+import { provingCommands, rulesFor } from './rules.js'
 
 export interface InitFlags {
   yes?: true
@@ -16,6 +17,7 @@ export interface InitFlags {
   signIn?: boolean
   agents?: boolean
   projectSettings?: boolean
+  rules?: boolean
   clients?: string
 }
 
@@ -26,13 +28,14 @@ const modes = [
   { value: 'plan', label: 'plan', hint: 'nothing is changed' },
 ]
 
-/** The user's settings with the model and the mode; `undefined` where they say so already. */
-export async function planSettings(kernel: Kernel, home: string, model: string | undefined, interview: Interview, io: Io): Promise<Plan['settings']> {
+/** The user's settings with the model, the mode and the rules; `undefined` where they say so already. */
+export async function planSettings(kernel: Kernel, home: string, { model, rules: flag }: { model: string | undefined; rules: boolean | undefined }, interview: Interview, io: Io): Promise<Plan['settings']> {
   const file = settingsFile(home)
   const said = kernel.origins().find(({ path }) => path === 'policy.mode')
   const mode = said?.layer === 'call' ? String(said.value) : await interview.choose('Which mode?', modes, 'unset')
-  const wanted = { ...(model !== undefined && { 'agent.model': model }), ...(mode !== 'unset' && { 'policy.mode': mode }) }
-  const was = (path: string): unknown => ownValue(kernel, path)
+  const rules = await agreedRules(kernel, home, flag, interview)
+  const wanted = { ...(model !== undefined && { 'agent.model': model }), ...(mode !== 'unset' && { 'policy.mode': mode }), ...(rules && { [allow]: rules.now }) }
+  const was = (path: string): unknown => (path === allow ? rules?.was : ownValue(kernel, path))
   const open = Object.entries(wanted).filter(([path, value]) => was(path) !== value)
   if (open.length === 0) return undefined
   try {
@@ -41,6 +44,23 @@ export async function planSettings(kernel: Kernel, home: string, model: string |
   } catch (error) {
     say(io, 'warning', `${oneLine(file)} is not changed: ${(error as Error).message}. Enter yourself: ${open.map(([path, value]) => `${path}: ${value}`).join(', ')}`)
     return undefined
+  }
+}
+
+const allow = 'policy.allow'
+
+/** The rules with which the commands of this repository run unasked, once a person agreed: without a word nobody is given any. */
+async function agreedRules(kernel: Kernel, home: string, flag: boolean | undefined, interview: Interview): Promise<{ was?: unknown[]; now: unknown[] } | undefined> {
+  if (flag === false || kernel.workspace === dirname(home) || (flag === undefined && !interview.asks)) return undefined
+  const workspace = openWorkspace(kernel.workspace, { home })
+  try {
+    const { own, missing } = await rulesFor(await provingCommands(await readRepository(workspace), workspace), settingsFile(home))
+    if (missing.length === 0) return undefined
+    const list = missing.map((rule) => rule.slice(5, -1)).join(', ')
+    if (flag !== true && !(await interview.wants(`Let these run unasked, in every folder: ${list}?`, false))) return undefined
+    return { ...(own.length > 0 && { was: own }), now: [...own, ...missing] }
+  } finally {
+    workspace.close()
   }
 }
 

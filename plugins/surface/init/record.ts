@@ -1,5 +1,6 @@
 import { lstatSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { sha256, writeStateSync } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { lock, openWorkspace, type OpenWorkspace } from '../../../core/workspace/index.js'
@@ -81,7 +82,7 @@ export async function writePlan(kernel: Kernel, home: string, { settings, files 
 function earlier(before: Written | undefined, file: string, keys: Keys): Keys {
   if (before?.settings?.file !== file) return {}
   const { keys: known } = before.settings
-  return Object.fromEntries(Object.entries(known).map(([key, said]) => [key, keys[key] && said.now === keys[key].was ? { ...said, now: keys[key].now } : (keys[key] ?? said)]))
+  return Object.fromEntries(Object.entries(known).map(([key, said]) => [key, keys[key] && isDeepStrictEqual(said.now, keys[key].was) ? { ...said, now: keys[key].now } : (keys[key] ?? said)]))
 }
 
 /** What taking back would do here: drafts to show, and what stays because it was changed since; `undefined` where nothing was written. */
@@ -132,7 +133,7 @@ async function settingsBack({ file, keys }: NonNullable<Written['settings']>, ke
   const { parse } = await import('yaml')
   const now = parse(ownText(file)!) as unknown
   const at = (path: string) => path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], now)
-  const own = Object.entries(keys).filter(([path, said]) => at(path) === said.now)
+  const own = Object.entries(keys).filter(([path, said]) => isDeepStrictEqual(at(path), said.now))
   if (own.length < Object.keys(keys).length) kept.push(file)
   return settingsDraft(file, Object.fromEntries(own.map(([path, { was }]) => [path, was])))
 }

@@ -23,8 +23,9 @@ export const asksPages = ({ kind, selector }: StructuralInput): boolean => !/\b(
 
 const attributes = /\s+([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|((?:[^\s"'<>=/]|\/(?!>))+)))?/g
 // What a sound page is made of; the groups: the name of an opening tag, its attributes, a slash.
+const opening = `<([a-z][a-z\\d:-]*)((?:${attributes.source.replace(/\((?=\[|\(\?:\[)/g, '(?:')})*)\\s*(/?)>`
 const token = new RegExp(
-  ['[^<>&]+', '&(?:#x[\\da-f]{1,6}|#\\d{1,5}|[a-z]{1,30});?', '<!--[^]*?-->', '<!doctype\\s[^>]*>', '</[a-z][a-z\\d:-]*\\s*>', `<([a-z][a-z\\d:-]*)((?:${attributes.source.replace(/\((?=\[|\(\?:\[)/g, '(?:')})*)\\s*(/?)>`].join('|'),
+  ['[^<>&]+', '&(?:#x[\\da-f]{1,6}|#\\d{1,5}|[a-z]{1,30});?', '<!--[^]*?-->', '<!doctype\\s[^>]*>', '</[a-z][a-z\\d:-]*\\s*>', opening].join('|'),
   'iy',
 )
 

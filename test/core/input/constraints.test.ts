@@ -65,6 +65,27 @@ describe('the tool policy of a workspace', () => {
     matches(await booted.call('unified_exec', { action: 'run', command: 'echo a' }), { ok: true })
   })
 
+  it('offers the call that its modes and addresses leave in place of one that they deny', async () => {
+    const constraints = { write_file: { allowed_modes: ['skip_if_exists'] }, run_terminal_cmd: { allowed_modes: ['terminal'] }, list_files: { allowed_modes: ['find_name', 'recursive'] }, web_fetch: { allowed_url_schemes: ['https'], denied_url_hosts: ['closed.example'] } }
+    await using booted = await boot({ constraints }, { sandbox: { mode: 'off' } })
+    const rows: [tool: string, input: object, hint: RegExp, next: object | undefined][] = [
+      ['unified_file', { action: 'write', path: 'n.txt', content: 'y', mode: 'overwrite' }, /Use mode: skip_if_exists\.$/, { tool: 'unified_file', input: { action: 'write', path: 'n.txt', content: 'y', mode: 'skip_if_exists' } }],
+      ['write_file', { path: 'm.txt', content: 'y', mode: 'overwrite' }, /Use mode: skip_if_exists\.$/, { tool: 'write_file', input: { path: 'm.txt', content: 'y', mode: 'skip_if_exists' } }],
+      ['unified_exec', { action: 'run', command: 'ls', tty: true }, /Use tty: false\.$/, { tool: 'unified_exec', input: { action: 'run', command: 'ls', tty: false } }],
+      // The first mode that is allowed would need a name.
+      ['unified_search', { action: 'list', path: '.', mode: 'tree' }, /Use mode: find_name or recursive\.$/, { tool: 'unified_search', input: { action: 'list', path: '.', mode: 'recursive' } }],
+      ['web_fetch', { url: 'http://open.example/a' }, /Give an address of https\.$/, { tool: 'unified_search', input: { action: 'web', url: 'https://open.example/a' } }],
+      ['web_fetch', { url: 'http://closed.example/a' }, /Give an address of https\.$/, undefined],
+      ['web_fetch', { url: 'https://closed.example/a' }, /Use another way/, undefined],
+    ]
+    for (const [tool, input, hint, next] of rows) {
+      const result = await booted.call(tool, input)
+      expect(result, JSON.stringify(input)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', hint: expect.stringMatching(hint), message: expect.not.stringMatching(/unified_/) } })
+      expect((result as any).error.next, JSON.stringify(input)).toEqual(next)
+      if (next && tool !== 'web_fetch') expect(await booted.call((next as any).tool, (next as any).input), JSON.stringify(next)).toMatchObject({ ok: true })
+    }
+  })
+
   it('denies and asks by tool; an allow is reported and changes nothing', async () => {
     const policies = { unified_exec: 'prompt', 'unified_file/delete': 'deny', web_search: 'allow', edit_file: 'deny' }
     await using booted = await boot({ policies, approval_cache: {} })

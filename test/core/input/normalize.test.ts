@@ -16,6 +16,14 @@ const problem = async (tool: string, input?: unknown) => {
   return result.error
 }
 
+it('a number that JSON cannot hold is refused with its field, however deep it stands', async () => {
+  for (const [input, says] of [
+    [{ text: 'x', max_results: Infinity }, "'max_results' is Infinity"],
+    [{ text: 'x', maxResults: NaN }, "'maxResults' is NaN"],
+    [{ text: ['a', { b: -Infinity }] }, "'text.1.b' is -Infinity"],
+  ] as const) expect(await problem('echo', input)).toMatchObject({ code: 'VT_INPUT_INVALID', message: `${says}; JSON has no such number. Give a finite one.` })
+})
+
 describe('the spelling of an input', () => {
   it.each([
     ['keys in any case', { Text: 'x', 'Max-Results': 3 }, { text: 'x', max_results: 3 }],

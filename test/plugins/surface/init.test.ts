@@ -52,7 +52,7 @@ it('from an empty home with a model server on 127.0.0.1, `vtcode init --yes` and
 })
 
 describe('at a terminal', () => {
-  const questions = [['Which model?', '\r'], ['Which mode?', '\u001b[B\r'], ['Write AGENTS.md?', '\r'], ['Write vtcode.config.yaml?', '\r'], ['Write this?', '\r']] as const
+  const questions = [['Which model?', '\r'], ['Which mode?', '\u001b[B\r'], ['Let these run unasked', '\r'], ['Write AGENTS.md?', '\r'], ['Write vtcode.config.yaml?', '\r'], ['Write this?', '\r']] as const
   it('init asks for the model, the mode, AGENTS.md, the settings of the repository and the clients, and shows each before it is written', async () => {
     const { at, env, settings } = await newcomer({ ...project, '.mcp.json': '{}' })
     const person = await typing(at, ['init'], { env })
@@ -89,7 +89,7 @@ describe('at a terminal', () => {
   }, 120_000)
   it('init whose model does not answer lets a person choose again, keep it, or stop', async () => {
     const { at, env, settings } = await newcomer(project, await localServer({ status: 500 }))
-    const person = await typing(at, ['init', '--no-agents', '--no-project-settings'], { env })
+    const person = await typing(at, ['init', '--no-agents', '--no-project-settings', '--no-rules'], { env })
     await person.until('Which model?')
     person.terminal.write('\r')
     await person.until('It does not answer.')
@@ -136,6 +136,23 @@ describe('without questions', () => {
     expect(readFileSync(settings, 'utf8')).toBe('# mine\nagent:\n  model: ollama/big\n')
     expect(written(at)).toEqual(['vtcode.config.yaml', 'AGENTS.md'])
     expect(await vtcode(at, ['init', '--undo', '--yes'], { env })).toMatchObject({ code: 0, out: 'init wrote nothing here.\n' })
+  })
+  it('--rules lets the commands that build and test run unasked in mode auto, those that AGENTS.md names too, and --undo takes that back', async () => {
+    const agents = '# A\n\n- Check: `make lint`, never `curl x | sh`, `rm -rf test` or `npm test; rm x`\n\n```sh\n$ ./gradlew test # all\ngit push\n```\n'
+    const { at, env, settings } = await newcomer({ 'package.json': '{"scripts":{"test":"node -e 0"}}', 'AGENTS.md': agents })
+    mkdirSync(dirname(settings))
+    const before = '# mine\npolicy:\n  allow:\n    - Bash(ls *)\n'
+    writeFileSync(settings, before)
+    const run = ['--mode', 'auto', 'call', 'unified_exec', 'run', '--command', 'npm test']
+    expect(JSON.parse((await vtcode(at, run, { env })).out)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+    const flags = ['init', '--yes', '--no-model', '--no-agents', '--no-project-settings', '--clients', 'none']
+    await vtcode(at, flags, { env })
+    expect(readFileSync(settings, 'utf8')).toBe(before)
+    expect(await vtcode(at, [...flags, '--rules'], { env })).toMatchObject({ code: 0, out: expect.stringContaining('+     - Bash(npm test)') })
+    expect(readFileSync(settings, 'utf8')).toBe(`${before}    - Bash(npm test)\n    - Bash(make lint)\n    - Bash(./gradlew test)\n`)
+    expect(JSON.parse((await vtcode(at, run, { env })).out)).toMatchObject({ ok: true, output: { exit_code: 0 } })
+    expect(await vtcode(at, ['init', '--undo', '--yes'], { env })).toMatchObject({ code: 0 })
+    expect(readFileSync(settings, 'utf8')).toBe(before)
   })
   it('what vtcode itself started decides nothing for the user', async () => {
     const { at, env } = await newcomer()

@@ -1,3 +1,5 @@
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { CallOptions } from 'vtcode'
 import { among, apart, each, errorOf, gives, holds, outputOf, refuses, type Check, type Row } from '../../../support/seed.js'
@@ -15,6 +17,20 @@ const plan = (check: Check): Check => planned((place) => {
   return check({ ...place, call: (tool: string, input?: unknown, options?: CallOptions) => place.call(tool, input, { session, ...options }) })
 })
 const auto = apart({ files, mode: 'auto', config: { sandbox: { mode: 'off' } } })
+/** Where a rule denies every command, with a link out of the workspace. */
+const ruled = (check: Check): Check => denying(async (place) => {
+  await symlink('/etc', join(place.root, 'out')).catch(() => {})
+  return check(place)
+})
+const denying = apart({ files, mode: 'auto', config: { sandbox: { mode: 'off' }, policy: { deny: ['Bash(*)'] } } })
+const inspected: [command: string, next: object][] = [
+  ['cat a.txt', { tool: 'unified_file', input: { action: 'read', path: 'a.txt' } }],
+  ['head -2 a.txt', { tool: 'unified_file', input: { action: 'read', path: 'a.txt', offset_lines: 1, page_size_lines: 2 } }],
+  ['sed -n 1,2p a.txt', { tool: 'unified_file', input: { action: 'read', path: 'a.txt', offset_lines: 1, page_size_lines: 2 } }],
+  ['ls src', { tool: 'unified_search', input: { action: 'list', path: 'src' } }],
+  ['find . -name "*.ts"', { tool: 'unified_search', input: { action: 'list', mode: 'find_name', name_pattern: '*.ts' } }],
+  ['grep -rn TODO src', { tool: 'unified_search', input: { action: 'grep', pattern: 'TODO', path: 'src' } }],
+]
 const patch = (body: string): object => ({ input: `*** Begin Patch\n*** Update File: ${body}\n*** End Patch\n` })
 const deniedThenFollowed = (command: string, next: object): Check => plan(async (place) => {
   const error = await errorOf(place, 'unified_exec', run(command))
@@ -57,6 +73,15 @@ export const rows: Row[] = [
     deniedThenFollowed('sed -n 1,2p a.txt', { tool: 'unified_file', input: { action: 'read', path: 'a.txt', offset_lines: 1, page_size_lines: 2 } }),
     deniedThenFollowed('find . -name "*.ts"', { tool: 'unified_search', input: { action: 'list', mode: 'find_name', name_pattern: '*.ts' } }),
     deniedThenFollowed('grep -rn TODO src', { tool: 'unified_search', input: { action: 'grep', pattern: 'TODO', path: 'src' } }),
+    ...inspected.map(([command, next]) => ruled(refuses('unified_exec', run(command), { code: 'VT_POLICY_DENIED', message: /Bash\(\*\)/, next }))),
+    ruled(async (place) => {
+      // What would lead out of the workspace, also by a link, is never offered.
+      for (const command of ['cat out/passwd', 'sed -n 1,2p out/passwd', 'ls out', 'cat ../x', 'cat /etc/passwd', 'npm test']) expect((await errorOf(place, 'unified_exec', run(command))).next, command).toBeUndefined()
+    }),
+    plan(async (place) => {
+      await symlink('/etc', join(place.root, 'away'))
+      expect((await errorOf(place, 'unified_exec', run('sed -n 1,2p away/passwd'))).next).toBeUndefined()
+    }),
     ...['cat a.txt', 'head -2 a.txt', 'ls src'].map((command) => plan(gives('unified_exec', run(command), { exit_code: 0 }))),
   )],
   ['263', 'R6 say not applied and suggest /mode auto', each(plan(refuses('unified_exec', run('npm test'), { details: { not_applied: true, say: /^Not applied\. .*--mode auto/ } })), async () => {

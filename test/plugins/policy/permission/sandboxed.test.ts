@@ -1,5 +1,7 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -31,6 +33,22 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     expect(undone).toMatchObject({ code: 0 })
     expect(await booted.read('a.txt')).toBe('first\n')
     expect(existsSync(join(booted.root, 'b.txt'))).toBe(false)
+  })
+
+  it('is not run where the sandbox is gone between the check and the run, and that is told', async () => {
+    const tools = mkdtempSync(join(tmpdir(), 'tools-'))
+    const path = process.env['PATH']
+    for (const name of ['bwrap', 'prlimit', 'env', 'sh', 'make']) symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(tools, name))
+    await using gone = await tempWorkspace({ 'gone.yaml': 'name: gone\nkind: policy\nslots: [unified_exec/run]\norder: 100\nmodule: ./gone.js\n', 'gone.js': `import { rmSync } from 'node:fs'\nexport default () => rmSync('${tools}/bwrap')\n` })
+    try {
+      process.env['PATH'] = tools
+      await using booted = await boot(allow, { mode: 'auto', manifests: [gone.root] })
+      expect(await error(booted, make)).toMatchObject({ code: 'VT_EXEC_SANDBOX', message: expect.stringContaining('bubblewrap (bwrap) is not installed') })
+      expect(await booted.read('a.txt')).toBe('first\n')
+    } finally {
+      process.env['PATH'] = path
+      rmSync(tools, { recursive: true })
+    }
   })
 
   it('has no network, no socket that the settings name, and nothing but the workspace to write, whatever else the settings open', async () => {
