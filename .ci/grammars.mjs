@@ -6,13 +6,13 @@ import { brotliCompressSync, constants } from 'node:zlib'
 export const folder = 'plugins/unified_search/outline_tree_sitter'
 const packages = {
   '@vscode/tree-sitter-wasm': { at: 'wasm', languages: ['bash', 'csharp', 'cpp', 'css', 'go', 'java', 'javascript', 'php', 'python', 'ruby', 'rust', 'tsx', 'typescript'] },
-  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['c', 'dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'yaml', 'zig'] },
+  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['c', 'dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'svelte', 'yaml', 'zig'] },
   '@repomix/tree-sitter-wasms': { at: 'out', languages: ['solidity', 'vue'] },
   '@tree-sitter-grammars/tree-sitter-toml': { at: '.', languages: ['toml'] },
 }
 
-/** Where a package spells a language in its own way, and where two grammars share a query. */
-const files = { csharp: 'c-sharp' }
+/** Where a package spells a language in its own way or another's grammar reads it, and where two grammars share a query. */
+const files = { csharp: 'c-sharp', svelte: 'html' }
 const queries = { tsx: 'typescript' }
 
 /** Fills the folder in `dist`; fails when a query has no grammar. */

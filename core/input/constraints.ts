@@ -70,7 +70,7 @@ export interface Constrained {
 }
 
 /** A call as it was made, in the slot's terms and in those of an alias, and whether the slot takes an input. */
-export interface Asked {
+export interface AskedCall {
   given: JsonObject
   declared?: JsonObject | undefined
   passes(input: JsonObject): boolean
@@ -80,7 +80,7 @@ export interface Asked {
  * The input with the limits and defaults of a constraint; a smaller number is never raised. `declared` is the caller's input, which names
  * modes in the terms of the alias; what `passes` is offered in place of a call. Throws VT_POLICY_DENIED for a mode or an address that is not allowed.
  */
-export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObject, { given, declared = given, passes }: Asked): Constrained {
+export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObject, { given, declared = given, passes }: AskedCall): Constrained {
   const properties = slot.input['properties'] as Record<string, JsonObject>
   const knows = (name: string) => Object.hasOwn(properties, name)
   const result: Constrained = { input: { ...input }, notices: [], silent: [] }
@@ -110,7 +110,7 @@ export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObj
 const ttyModes = new Map<unknown, readonly string[]>([[true, ['pty']], [false, ['terminal', 'streaming']]])
 
 /** A mode that is said must be allowed; a default that is not gives way to the first that is. */
-function allowMode(allowed: readonly string[], info: SlotInfo, { input, given, declared, passes }: Required<Asked> & { input: JsonObject; declared: JsonObject }): void {
+function allowMode(allowed: readonly string[], info: SlotInfo, { input, given, declared, passes }: Required<AskedCall> & { input: JsonObject; declared: JsonObject }): void {
   const { input: schema } = info
   const properties = schema['properties'] as JsonObject
   const refuse = (mode: unknown) => {

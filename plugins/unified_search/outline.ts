@@ -70,11 +70,12 @@ async function draw(context: Context, files: OutlineSubject[], single: boolean):
     if (items) outlined.push({ path, lang: language.title, items })
     return !items
   })
+  await using opener = context.workspace.files()
   for (let at = 0; at < unknown.length; at += batch) {
     const fresh: Fresh[] = []
     try {
       for (const { path, language } of unknown.slice(at, at + batch)) {
-        const handle = await openOr(context, path, unread)
+        const handle = await openOr(opener, path, unread)
         if (!handle) continue
         const fits = !tooLargeToOutline(handle, single)
         if (!fits) large.push(path)

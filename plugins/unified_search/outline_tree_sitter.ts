@@ -9,7 +9,7 @@ import type { ParsedOutline, OutlineJob } from './outline_tree_sitter/worker.js'
 
 /** Languages that there is a grammar and a query for, both in the folder beside this file. */
 const served = new Set(
-  'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala solidity toml tsx typescript vue yaml zig'.split(' '),
+  'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala solidity svelte toml tsx typescript vue yaml zig'.split(' '),
 )
 
 /** The symbols of languages that ast-grep has no rules for, by tree-sitter grammars and queries of our own. */
@@ -26,8 +26,9 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const files: Outlined[] = []
   const large: string[] = []
   const unread: string[] = []
+  await using opener = context.workspace.files()
   for (const { path, language } of own.slice(0, input.max_results)) {
-    const handle = await openOr(context, path, unread)
+    const handle = await openOr(opener, path, unread)
     if (!handle) continue
     try {
       if (tooLargeToOutline(handle, found.single)) large.push(path)

@@ -2,7 +2,8 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createKernel } from 'vtcode'
 import { median, runs, versus } from './measure.mjs'
@@ -10,8 +11,9 @@ import { inFolder } from './scene.mjs'
 
 const astGrep = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath()
 const pages = 500
+const corpus = ['ajv/lib', 'zod/src', 'yaml/dist', 'tapable/lib', 'picomatch/lib', 'commander/lib', 'undici/lib', 'execa/lib', 'minimatch/dist', 'web-tree-sitter']
 
-export default () => inFolder(async (folder) => [await searched(folder), ...(await outlined(folder))])
+export default () => inFolder(async (folder) => [await searched(folder), ...(await outlined(folder)), await agreeing()])
 
 /** 500 pages of some 20 KB, each with scripts and styles between its markup. */
 async function searched(folder) {
@@ -28,6 +30,41 @@ async function searched(folder) {
   try {
     return await versus(`structural, ${pages} pages`, 1.05, ours, () => runs(astGrep, ['run', '--json=stream', '--lang=js', '--pattern=$A ?? $B', '.'], workspace), 9)
   } finally {
+    await kernel.close()
+  }
+}
+
+/** Of the names that ast-grep outlines in published packages, the share that tree-sitter does not. */
+async function agreeing() {
+  const workspace = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+  const kernel = await createKernel({ workspace, mode: 'full-auto', config: { tools: { max_repeated_tool_calls: 0 } } })
+  const named = async () => {
+    const found = new Map()
+    for (const name of corpus) {
+      const result = await kernel.call('unified_search', { action: 'outline', path: `node_modules/${name}`, view: 'full', items: 'structure', response_format: 'detailed', max_results: 2000 })
+      if (!result.ok) throw new Error(result.error.message)
+      for (const { path, lang, items } of result.output.files) if (!['Json', 'Markdown'].includes(lang)) found.set(path, items.map((item) => item.name))
+    }
+    return found
+  }
+  try {
+    const theirs = await named()
+    process.env.VTCODE_AST_GREP_BIN = '/nonexistent/ast-grep'
+    const ours = await named()
+    let [names, lost] = [0, 0]
+    for (const [path, all] of theirs) {
+      const left = ours.get(path)
+      // What the caps of one answer left out of the other is no disagreement; ast-grep calls `export { a }` a module of the name exports.
+      for (const name of left ? all.filter((one) => one !== 'exports') : []) {
+        names++
+        const at = left.indexOf(name)
+        if (at < 0) lost++
+        else left.splice(at, 1)
+      }
+    }
+    return { name: 'outline, names that ast-grep finds and tree-sitter does not', goal: 1, ratio: (100 * lost) / names, unit: '%', detail: `${lost} of ${names} names in ${corpus.length} published packages` }
+  } finally {
+    delete process.env.VTCODE_AST_GREP_BIN
     await kernel.close()
   }
 }

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs'
 import { VtError } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
-import type { EntryKind, EntryStat, Handle } from '../../../core/workspace/index.js'
+import type { EntryKind, EntryStat, FileOpener, Handle } from '../../../core/workspace/index.js'
 
 export interface ListedEntry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_ms' | 'mtime_ns' | 'dev' | 'ino'> {
   /** Where a link points, as it is written. */
@@ -32,9 +32,9 @@ export async function look(context: Context, paths: Iterable<string>): Promise<M
 }
 
 /** Opens a file that a walk found. What has gone or leads out since then is passed over; what stands there and cannot be read is put to `unread`. */
-export async function openOr(context: Context, path: string, unread: string[]): Promise<Handle | undefined> {
+export async function openOr(files: Pick<FileOpener, 'openFile'>, path: string, unread: string[]): Promise<Handle | undefined> {
   try {
-    return await context.workspace.openFile(path)
+    return await files.openFile(path)
   } catch (error) {
     if (!(error instanceof VtError)) throw error
     if (error.code === 'VT_PATH_PERMISSION' || error.code === 'VT_FILE_IO') unread.push(path)

@@ -46,6 +46,7 @@ export const languages: readonly Language[] = [
   row('yaml', 'Yaml', 'yml', 'yaml yml'),
   row('markdown', 'Markdown', 'md', 'md'),
   { ...row('toml', 'Toml', '', 'toml'), outlined: true },
+  { ...row('svelte', 'Svelte', '', 'svelte'), outlined: true },
   { ...row('vue', 'Vue', '', 'vue'), outlined: true },
   { ...row('zig', 'Zig', '', 'zig'), outlined: true },
 ]

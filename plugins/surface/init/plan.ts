@@ -7,7 +7,7 @@ import { agentsText, projectSettings } from './drafts.js'
 import type { Interview } from './interview.js'
 import type { Plan } from './record.js'
 import { readRepository } from './repository.js'
-import { provingCommands, rulesFor } from './rules.js'
+import { provingCommands, lackingRules } from './rules.js'
 
 export interface InitFlags {
   yes?: true
@@ -54,7 +54,7 @@ async function agreedRules(kernel: Kernel, home: string, flag: boolean | undefin
   if (flag === false || kernel.workspace === dirname(home) || (flag === undefined && !interview.asks)) return undefined
   const workspace = openWorkspace(kernel.workspace, { home })
   try {
-    const { own, missing } = await rulesFor(await provingCommands(await readRepository(workspace), workspace), settingsFile(home))
+    const { own, missing } = await lackingRules(await provingCommands(await readRepository(workspace), workspace), settingsFile(home))
     if (missing.length === 0) return undefined
     const list = missing.map((rule) => rule.slice(5, -1)).join(', ')
     if (flag !== true && !(await interview.wants(`Let these run unasked, in every folder: ${list}?`, false))) return undefined

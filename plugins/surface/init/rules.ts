@@ -28,7 +28,7 @@ function namedIn(text: string): string[] {
 }
 
 /** The rules that allow the commands and that the user's own settings lack, and the list as it stands there. */
-export async function rulesFor(commands: readonly string[], file: string): Promise<{ own: unknown[]; missing: string[] }> {
+export async function lackingRules(commands: readonly string[], file: string): Promise<{ own: unknown[]; missing: string[] }> {
   const { parse } = await import('yaml')
   const policy = attempt(() => parse(ownText(file) ?? '') as unknown)
   const list = isObject(policy) && isObject(policy['policy']) ? policy['policy']['allow'] : undefined

@@ -65,11 +65,12 @@ export class Search {
 
   /** Some files at a time. */
   private async look(language: Language, files: StructuralSubject[]): Promise<void> {
+    await using opener = this.context.workspace.files()
     for (let at = 0; at === 0 || at < files.length; at += batch) {
       const opened: Opened[] = []
       try {
         for (const { path, host } of files.slice(at, at + batch)) {
-          const handle = await openOr(this.context, path, this.unread)
+          const handle = await openOr(opener, path, this.unread)
           if (!handle) continue
           const own = basename(path).split('.').at(-1)!
           const { id, extensions } = host ?? language

@@ -71,6 +71,7 @@ describe('languages without rules in ast-grep', () => {
         'a.sol': 'import "./b.sol";\nlibrary L { function f() internal {} }\nenum E { A }\nuint constant MAX = 1;\ncontract Token is I {\n  uint256 public total;\n  event Sent(address a);\n  constructor() {}\n  function g() external {}\n}\n',
         'a.zig': 'const std = @import("std");\npub const Point = struct {\n  x: i32,\n  pub fn len(self: Point) i32 { return self.x; }\n};\nconst E = enum { a };\nvar counter: u32 = 0;\nfn hidden() void {}\npub fn main() !void {}\n',
         'a.vue': '<template>\n  <div id="app">é</div>\n</template>\n<script setup lang="ts">\nimport { ref } from "vue"\nconst a = ref(1)\nfunction go() {}\n</script>\n<script>\nexport const b = 2\n</script>\n<style scoped>.a { color: red }</style>\n',
+        'a.svelte': '<script lang="ts">\n  import { ref } from "x"\n  export let name: string = "é"\n  function go(a: number): void {}\n</script>\n\n{#if name.length < 3 && name}\n  <p id="app" on:click={() => go(1)}>Hello {name}!</p>\n{:else}\n  <Other {name} />\n{/if}\n{#each [1] as one (one)}<li>{one}</li>{/each}\n\n<style>p { color: red }</style>\n',
       },
     })
     expect(await groups(ws, { path: 'a.sol' })).toEqual({ module: ['L', '.f'], enum: ['E', '.A'], constant: ['MAX'], class: ['Token', '.total', '.Sent', '.constructor', '.g'] })
@@ -78,6 +79,8 @@ describe('languages without rules in ast-grep', () => {
     expect(await groups(ws, { path: 'a.zig', items: 'exports' })).toEqual({ struct: ['Point', '.x', '.len'], function: ['main'] })
     const items = (await outline(ws, { path: 'a.vue', view: 'full' })).files[0].items.map(({ name, line_number }: any) => [name, line_number])
     expect(items).toEqual([['template', 1], ['script', 4], ['a', 6], ['go', 7], ['script', 9], ['b', 10], ['style', 12]])
+    const svelte = (await outline(ws, { path: 'a.svelte', view: 'full' })).files[0].items.map(({ name, line_number }: any) => [name, line_number])
+    expect(svelte).toEqual(expect.arrayContaining([['script', 1], ['name', 3], ['go', 4], ['style', 14]]))
   })
   it('that nobody serves are named in a notice', async () => {
     await using ws = await bootKernel({ files: project })
@@ -86,7 +89,7 @@ describe('languages without rules in ast-grep', () => {
   })
   it('that are none are refused with those that are', async () => {
     await using ws = await bootKernel()
-    for (const lang of ['svelte', 'sql', 'graphql', 'protobuf', 'dockerfile', 'ocaml']) {
+    for (const lang of ['sql', 'graphql', 'protobuf', 'dockerfile', 'ocaml']) {
       const refused = await ws.call('unified_search', { action: 'outline', lang })
       expect(refused, lang).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING', message: expect.stringMatching(new RegExp(`'${lang}'.*known: typescript .*solidity.*vue zig`)) } })
     }
