@@ -1,5 +1,5 @@
 import { likest, nearest, toJson, problem, toText, VtError, type Effect, type JsonObject, type Notice, type Resolution } from '../base/index.js'
-import { foldKey, isLent, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
+import { exampleWith, foldKey, isLent, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
 import { constrain, type Constraint } from './constraints.js'
@@ -148,7 +148,8 @@ export async function spell(slot: Slot, raw: JsonObject, { example = slot.exampl
   if (issues.length === 0) return { given, input, notices: [...capped.notices, ...notices], silent }
   const message = issues.map((issue) => issue.problem).join(' ').slice(0, 300)
   const issue = issues[0]!
-  throw new VtError({ code: issue.code, message, hint: example, retryable: false, details: { issues } })
+  const hint = issue.code === 'VT_INPUT_MISSING' ? exampleWith(slot, issue.field, example) : example
+  throw new VtError({ code: issue.code, message, hint, retryable: false, details: { issues } })
 }
 
 const checks = new WeakMap<Slot, Check>()

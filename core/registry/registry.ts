@@ -1,4 +1,4 @@
-import { moduleOf, toText, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
+import { isObject, moduleOf, toText, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
 import { familiesOf } from './families.js'
 import { offeredInput } from './resource_input.js'
@@ -292,6 +292,19 @@ export function ownName(registry: Registry, apart: boolean | undefined, slot: Sl
   const stands = registry.each || (apart && onlyReads(slot) && slotsOf(slot.tool).some(({ info }) => info.effects.includes('write')))
   return stands ? splitName(registry, slot) : undefined
 }
+
+/** Of the examples of a slot one that gives a field, where the usual one does not: what lacks it is shown with it. */
+export function exampleWith(slot: Slot, field: string, usual: string): string {
+  if (field === '' || namesField(usual, field)) return usual
+  const found = (slot.primary.manifest.examples ?? []).find((one) => isObject(one) && one['invalid'] !== true && isObject(one['input']) && Object.hasOwn(one['input'], field)) as { input: JsonObject } | undefined
+  if (!found) return usual
+  const { tool, example } = slot.info
+  if (typeof example !== 'string') return exampleOf({ ...slot.info, example: found.input }, !usual.startsWith(`Example: ${tool} `))
+  const said = Object.entries(found.input).map(([name, value]) => `${name}=${JSON.stringify(value).replaceAll('"', "'")}`)
+  return `Example: ${tool}(${said.join(', ')})`
+}
+
+const namesField = (text: string, field: string): boolean => text.split(/[^\w]+/).includes(field)
 
 /** The example of a slot as such a reader calls it. */
 export const exampleFor = (registry: Registry, apart: boolean | undefined, slot: Slot): string => (ownName(registry, apart, slot) ? exampleOf(slot.info, true) : slot.example)

@@ -52,6 +52,21 @@ const showsMissing = (tool: string, input: object, field: string): Check => asyn
   expect([name, Object.keys(example)]).toEqual([tool, expect.arrayContaining([field])])
   await outputOf(place, name, example)
 }
+/** A call of each tool and mode that lacks a field. */
+const missing: [tool: string, input: object, field: string][] = [
+  ['list_files', { mode: 'find_name' }, 'name_pattern'],
+  ['list_files', { mode: 'find_content' }, 'content_pattern'],
+  ['grep_search', {}, 'pattern'],
+  ['grep_search', { mode: 'multi' }, 'patterns'],
+  ['grep_search', { mode: 'similarity' }, 'reference_file'],
+  ['ast_grep_search', {}, 'pattern'],
+  ['ast_grep_search', { operation: 'transform', pattern: 'x' }, 'rewrite'],
+  ['read_file', {}, 'path'],
+  ['write_file', { path: 'new.txt' }, 'content'],
+  ['edit_file', { path: 'long.txt' }, 'old_str'],
+  ['run_terminal_cmd', {}, 'command'],
+]
+const alone = apart({ files, dialects: ['classic'], config: inSandbox })
 /** The answer of the call names no tool and no field that this vocabulary lacks. */
 const speaks = (tool: string, input: object): Check => async (place) => {
   const { message, hint, next } = await errorOf(place, tool, input)
@@ -64,7 +79,7 @@ export const rows: Row[] = [
   ['8', 'response_format default concise', gives('grep_search', { pattern: 'TODO' }, { response_format: 'concise' })],
   ['8', 'detailed only when asked', each(gives('list_files', { path: 'src', response_format: 'detailed' }, { items: among({ name: 'app.ts', modified: /.+/ }) }), async (place) => expect(Object.keys((await outputOf(place, 'list_files', { path: 'src' })).items[0])).toEqual(['path', 'type']))],
   ['9', 'page (1-based), per_page on long listings', each(gives('list_files', { path: 'list', per_page: 10 }, { page: 1, items: among({ path: 'list/f00.txt' }) }), gives('list_files', { path: 'list', per_page: 10, page: 3 }, { page: 3, items: among({ path: 'list/f29.txt' }), has_more: false }))],
-  ['10', 'errors actionable with examples to retry with corrected inputs', each(showsMissing('list_files', { mode: 'find_name' }, 'name_pattern'), showsMissing('grep_search', {}, 'pattern'))],
+  ['10', 'errors actionable with examples to retry with corrected inputs', alone(each(...missing.map(([tool, input, field]) => showsMissing(tool, input, field))))],
   ['10', "errors in the caller's own vocabulary", each(speaks('write_file', { path: 'long.txt', content: 'x' }), speaks('edit_file', { path: 'long.txt', old_str: 'nowhere', new_str: 'x' }), speaks('read_file', { path: 'gone.txt' }), speaks('ast_grep_search', { operation: 'lint', pattern: 'x' }))],
   ['14', 'grep_search exists', gives('grep_search', { pattern: 'Greeter' }, { matches: among({ path: 'src/app.ts' }) })],
   ['15', 'mode exact', gives('grep_search', { pattern: 'class Greeter', mode: 'exact' }, { mode: 'exact', matches: [{ path: 'src/app.ts', line_number: 2 }] })],
