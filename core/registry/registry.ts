@@ -1,5 +1,6 @@
-import { isObject, moduleOf, toText, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
+import { moduleOf, toText, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
+import { exampleOf } from './examples.js'
 import { familiesOf } from './families.js'
 import { offeredInput } from './resource_input.js'
 import { foldKey, inputShape, type InputShape } from './shape.js'
@@ -216,25 +217,6 @@ function schemaOf(id: string, { manifest }: Contribution, { policies, compactors
   }
 }
 
-function exampleOf({ tool, action, example, input }: SlotInfo, each: boolean): string {
-  if (typeof example === 'string') return `Example: ${example}`
-  const properties = (input['properties'] ?? {}) as Record<string, Schema>
-  const required = (input['required'] ?? []) as string[]
-  const made = example ?? Object.fromEntries(required.map((name) => [name, sample(properties[name] ?? {})]))
-  if (each && action !== undefined) return `Example: ${tool}_${action} ${JSON.stringify(made)}`
-  return `Example: ${tool} ${JSON.stringify({ ...(action !== undefined && { action }), ...made })}`
-}
-
-function sample(schema: Schema): unknown {
-  const [first] = (schema['enum'] as unknown[] | undefined) ?? []
-  if (first !== undefined) return first
-  const type = [schema['type']].flat()[0]
-  if (type === 'integer' || type === 'number') return schema['minimum'] ?? 1
-  if (type === 'boolean') return true
-  if (type === 'array') return [sample((schema['items'] as Schema) ?? {})]
-  return schema['format'] === 'workspace-path' ? '.' : 'text'
-}
-
 function makeTool(name: string): Tool {
   let names: Map<string, string> | undefined
   const tool: Tool = {
@@ -292,19 +274,6 @@ export function ownName(registry: Registry, apart: boolean | undefined, slot: Sl
   const stands = registry.each || (apart && onlyReads(slot) && slotsOf(slot.tool).some(({ info }) => info.effects.includes('write')))
   return stands ? splitName(registry, slot) : undefined
 }
-
-/** Of the examples of a slot one that gives a field, where the usual one does not: what lacks it is shown with it. */
-export function exampleWith(slot: Slot, field: string, usual: string): string {
-  if (field === '' || namesField(usual, field)) return usual
-  const found = (slot.primary.manifest.examples ?? []).find((one) => isObject(one) && one['invalid'] !== true && isObject(one['input']) && Object.hasOwn(one['input'], field)) as { input: JsonObject } | undefined
-  if (!found) return usual
-  const { tool, example } = slot.info
-  if (typeof example !== 'string') return exampleOf({ ...slot.info, example: found.input }, !usual.startsWith(`Example: ${tool} `))
-  const said = Object.entries(found.input).map(([name, value]) => `${name}=${JSON.stringify(value).replaceAll('"', "'")}`)
-  return `Example: ${tool}(${said.join(', ')})`
-}
-
-const namesField = (text: string, field: string): boolean => text.split(/[^\w]+/).includes(field)
 
 /** The example of a slot as such a reader calls it. */
 export const exampleFor = (registry: Registry, apart: boolean | undefined, slot: Slot): string => (ownName(registry, apart, slot) ? exampleOf(slot.info, true) : slot.example)
