@@ -1,9 +1,9 @@
 import type { Effect, JsonObject, Place } from '../base/index.js'
 import type { InputShape } from '../registry/index.js'
-import type { Workspace } from '../workspace/index.js'
+import type { OpenWorkspace } from '../workspace/index.js'
 
 /** Every path that a call names, in its properties or, where it writes, in the text of a patch, and where each leads now. */
-export function placesOf(input: JsonObject, shape: InputShape, effects: readonly Effect[], workspace: Workspace): Place[] {
+export function placesOf(input: JsonObject, shape: InputShape, effects: readonly Effect[], workspace: OpenWorkspace): Place[] {
   const named = new Set<string>()
   for (const [name, format] of shape.paths) {
     if (format === 'workspace-path') for (const path of [input[name] ?? []].flat()) if (typeof path === 'string') named.add(path)
@@ -29,11 +29,11 @@ export function patchedPaths(input: Readonly<JsonObject>): { path: string; is_ne
 }
 
 // Links are followed to where something would be made, too: a link may lead to what is not there yet.
-function placeOf(path: string, workspace: Workspace): Place {
+function placeOf(path: string, workspace: OpenWorkspace): Place {
   let given = path
   try {
     given = workspace.normalize(path)
-    return { given, resolved: workspace.resolve(given), entry: workspace.resolve(given, { follow: false }) }
+    return { given, ...workspace.lead(given) }
   } catch {
     // A path that leads out is left to the tool, which refuses it with the code that says so.
     return { given, resolved: given, entry: given }

@@ -87,6 +87,17 @@ export class WorkspaceReading {
     return resolved
   }
 
+  /** Where a path leads, and where its last name itself stands: one walk says both, unless that is a link. */
+  lead(path: string): { resolved: string; entry: string } {
+    const asked = this.normalize(path)
+    let isLink = false
+    const entry = this.reached(asked, false, (spot) => {
+      isLink = spot.entry?.stats.isSymbolicLink() === true
+      return spot.resolved
+    })
+    return { resolved: isLink ? this.resolve(asked) : entry, entry }
+  }
+
   async open(path: string): Promise<Handle> {
     const asked = this.normalize(path)
     try {

@@ -16,7 +16,7 @@ import type { Spot } from './walk.js'
 import { writeFile } from './writer.js'
 
 /** A workspace with the end of its life: `close` lets go of the root. */
-export interface OpenWorkspace extends Workspace {
+export interface OpenWorkspace extends Workspace, Pick<WorkspaceReading, 'lead'> {
   filtered(isHidden: (path: string) => boolean): OpenWorkspace
   /** A view for one call: its `places`, if anybody judged them, lead where they led then. Throws VT_FILE_STALE later. */
   holding(places: readonly Place[] | undefined, passCommit: CommitPoint): OpenWorkspace

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram, makeFolder, searchPath } from '../../../core/base/index.js'
+import { isDeepStrictEqual } from 'node:util'
+import { findProgram, isProgram, makeFolder, searchPath } from '../../../core/base/index.js'
 import { tempFolder } from '../base/index.js'
 import { runProgram, tail, type SandboxSettings } from '../process/index.js'
 import { acts, attempted, homeActs, loginActs, loginFiles, type Act } from './attempts.js'
@@ -19,12 +20,15 @@ export interface Attempt {
   found?: string[]
 }
 
-let probed: Promise<Sandbox> | undefined
+let probed: { path: string | undefined; tools: SandboxTools; sandbox: Promise<Sandbox> } | undefined
 
 /** bubblewrap, if it is here and holds: on the first question acts that it has to prevent are attempted in it. */
 export async function sandbox(): Promise<Sandbox> {
+  if (probed?.path === process.env.PATH && Object.values(probed!.tools).every(isProgram)) return probed!.sandbox
   const found = programs()
-  return 'missing' in found ? found : (probed ??= probe(found.tools))
+  if ('missing' in found) return found
+  probed = { path: process.env.PATH, tools: found.tools, sandbox: isDeepStrictEqual(found.tools, probed?.tools) ? probed!.sandbox : probe(found.tools) }
+  return probed.sandbox
 }
 
 function programs(): Sandbox {

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { signalGroup } from '../../../core/base/index.js'
+import { isProcessRunning, signalGroup } from '../../../core/base/index.js'
 import { problem, type Context, type Notice } from '../../../core/index.js'
 import { settles } from '../../lib/process/index.js'
 import type { SandboxEnd } from '../../lib/sandbox/index.js'
@@ -268,10 +268,14 @@ export class CommandSession {
   }
 
   private async isGone(ms: number): Promise<boolean> {
+    const { pid } = this.transport
     const deadline = Date.now() + ms
-    while (groupRuns(this.transport.pid)) {
-      if (Date.now() >= deadline) return false
-      await pause(Math.min(10, ms))
+    // A group that ends is gone in a moment; only one that stays is looked at process by process.
+    for (let step = 1; isProcessRunning(-pid); step = Math.min(2 * step, 10)) {
+      const isLate = Date.now() >= deadline
+      if ((isLate || step >= 4) && !groupRuns(pid)) return true
+      if (isLate) return false
+      await pause(step)
     }
     return true
   }

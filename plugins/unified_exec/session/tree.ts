@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { signalGroup } from '../../../core/base/index.js'
 import { markName } from '../../lib/process/index.js'
 
@@ -40,12 +40,23 @@ function processes(): Process[] {
 
 function read(pid: number): Process | undefined {
   try {
+    const stat = lineOf(`/proc/${pid}/stat`)
     // The name in parentheses may hold anything, parentheses too.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const [state = '', , group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const [state = '', , group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 4)
     return { pid, state, group: Number(group), session: Number(session) }
   } catch {
     return undefined
+  }
+}
+
+const line = Buffer.alloc(1024)
+/** A short file of the system, in one read: there are as many of these as processes of the machine. */
+function lineOf(path: string): string {
+  const fd = openSync(path, 'r')
+  try {
+    return line.toString('latin1', 0, readSync(fd, line, 0, line.length, 0))
+  } finally {
+    closeSync(fd)
   }
 }
 

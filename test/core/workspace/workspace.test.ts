@@ -57,6 +57,9 @@ describe('a link', () => {
     link('folder', 'sub')
     expect(['later', 'folder/x', 'folder/no/x', 'none/x', '.'].map((path) => workspace.resolve(path))).toEqual(['sub/new', 'sub/x', 'sub/no/x', 'none/x', '.'])
     expect(['later', 'folder/x'].map((path) => workspace.resolve(path, { follow: false }))).toEqual(['later', 'sub/x'])
+    const paths = ['later', 'folder', 'folder/x', 'folder/no/x', 'none/x', '.', 'sub', 'sub/a.txt', 'sub/a.txt/x', 'out', 'out/x', './sub//a.txt']
+    const said = (run: () => unknown) => { try { return run() } catch (error) { return (error as { code: string }).code } }
+    for (const path of paths) expect(said(() => workspace.lead(path)), path).toEqual(said(() => ({ resolved: workspace.resolve(path), entry: workspace.resolve(path, { follow: false }) })))
     link('out', '../out')
     expect(() => workspace.resolve('out/x')).toThrow(expect.objectContaining({ code: 'VT_PATH_OUTSIDE' }))
   })
