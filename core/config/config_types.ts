@@ -285,6 +285,12 @@ export type Config = {
       /** Default: `["unified_search","unified_file","unified_exec","apply_patch"]`. */
       allowed_tools?: string[]
     }
+    scheduled_tasks?: {
+      /** Default: `false`. */
+      enabled?: boolean
+      /** Default: `4`. */
+      max_parallel?: number
+    }
   }
   context?: {
     /** Default: `160000`. */

@@ -16,7 +16,7 @@ export { briefly, notAppliedLines, progress, reasonOf, summary } from '../events
 export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certificate } from '../finish/index.js'
 export { agentItems, findAgents, namedAgent, childRights, type AgentDefinition, type AgentFault } from '../delegation/index.js'
 export { turnBounds } from '../loop/index.js'
-export { findModel, modelChoices, uncountedModels, listModels, offeredModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
+export { findModel, modelChoices, uncountedModels, providerVariables, listModels, offeredModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
 export {
   adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy, turnsOf,
   wordsOf, writeApproval, type PendingApproval, type SessionManifest,

@@ -99,15 +99,12 @@ export class TaskStore {
 
   /** What is known of a schedule. Where that cannot be read it begins anew with `now`: a time that was run is not run again. */
   stateOf(task: ScheduledTask, now: number): TaskState {
-    const file = join(this.state, `${task.id}.json`)
-    try {
-      const text = textIn(file)
-      if (text === undefined) return this.initial(task, now)
-      const state = JSON.parse(text) as unknown
-      return isState(state) ? state : this.initial(task, now)
-    } catch {
-      return this.initial(task, now)
-    }
+    const known = this.readState(task.id)
+    if (known) return known
+    const state = this.initial(task, now)
+    // Kept, so that it does not begin anew each time it is asked.
+    this.writeState(task.id, state)
+    return state
   }
 
   writeState(id: string, state: TaskState): void {
@@ -125,6 +122,15 @@ export class TaskStore {
     const { paused: _paused, ...state } = this.stateOf(task, now)
     if (enabled) this.writeState(task.id, { ...state, owed: [], consecutive_failures: 0, ...nextRuns(task, now) })
     this.write({ ...task, ...more, enabled })
+  }
+
+  private readState(id: string): TaskState | undefined {
+    try {
+      const state: unknown = JSON.parse(textIn(join(this.state, `${id}.json`)) ?? '')
+      return isState(state) ? state : undefined
+    } catch {
+      return undefined
+    }
   }
 
   private initial(task: ScheduledTask, after: number): TaskState {

@@ -87,6 +87,13 @@ function requireOwnKeys({ entry, from, load }: ProviderSource, keys: ReadonlyMap
   }
 }
 
+/** The variables of the environment that the user's own providers and the built-in ones read. */
+export function providerVariables(kernel: Kernel): string[] {
+  const own = ((kernel.settings['custom_providers'] ?? []) as ProviderEntry[]).filter(({ layer }) => layer !== 'workspace')
+  const builtins = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin').map(({ contribution }) => contribution.manifest.provider as unknown as ProviderEntry)
+  return [...own, ...builtins].flatMap((entry) => [...variablesOf(entry), `${variableName(entry.name)}_BASE_URL`])
+}
+
 /** The variables that an entry names, that of its key among them. */
 function variablesOf(entry: ProviderEntry, loaded = false): string[] {
   const said = [...JSON.stringify(entry).matchAll(/"env":"(\w+)"|\$\{?(\w+)/g)].flatMap(([, reference, variable]) => reference ?? variable ?? [])

@@ -1,0 +1,153 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeFolder, programFile, writeStateSync } from '../../../core/base/index.js'
+import type { RunEnd, RunPlace, ScheduledTask } from '../../lib/schedule/index.js'
+import { holderLives, isHolder, thisHolder, type Holder } from '../../lib/state/index.js'
+import { asDocument, columns, oneLine, say, type OutputForm } from '../../lib/terminal/index.js'
+import type { ScheduleVerb } from './verb.js'
+
+const clock = { now: () => Date.now(), elapsed: () => performance.now() }
+
+/** `automation.scheduled_tasks`. Throws VT_SCHED_DISABLED where nothing may begin by itself. */
+function enabledSettings({ kernel, library }: ScheduleVerb): { enabled: boolean; max_parallel: number } {
+  const { scheduled_tasks } = kernel.settings['automation'] as unknown as { scheduled_tasks: { enabled: boolean; max_parallel: number } }
+  if (scheduled_tasks.enabled) return scheduled_tasks
+  throw library.scheduleProblem('VT_SCHED_DISABLED', 'Schedules are switched off on this machine.', 'Set automation.scheduled_tasks.enabled: true in ~/.vtcode/vtcode.config.yaml.')
+}
+
+/** What a run sees of the environment: what every program sees, and what the providers of the user read. */
+async function placeOf({ kernel, io }: ScheduleVerb): Promise<RunPlace> {
+  const { providerVariables } = await import('../../agent/cli/index.js')
+  const seen = [...providerVariables(kernel), 'VTCODE_MODEL'].flatMap((name) => (io.env[name] === undefined ? [] : [[name, io.env[name]] as const]))
+  return { home: kernel.home, env: Object.fromEntries(seen) }
+}
+
+/** `schedule serve`: runs what is due, until it is ended. */
+export async function serveHere(here: ScheduleVerb, { once, ...form }: OutputForm & { once?: true }): Promise<void> {
+  const { io, library, store } = here
+  const { max_parallel } = enabledSettings(here)
+  const place = await placeOf(here)
+  const tell = (task: ScheduledTask, claim: { run: string; base: string }, end: RunEnd, paused: string | undefined): void => {
+    const message = task.action.kind === 'reminder' && end.status === 'success' ? task.action.message : (end.reason ?? '')
+    if (asDocument(io, form)) io.stdout.write(`${JSON.stringify({ task: task.id, name: task.name, run: claim.run, base_run_at: claim.base, ...end, ...(message !== '' && { message }) })}\n`)
+    else io.stdout.write(`${oneLine(`${new Date().toISOString()}  ${task.id}  ${task.name}: ${end.status}${message === '' ? '' : `, ${message}`}`)}\n`)
+    if (paused !== undefined) say(io, 'warning', oneLine(`${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` begins again.`))
+  }
+  const scheduler = new library.Scheduler({ store, clock, max_parallel, run: (task, claim, signal) => library.launchRun(task, claim, signal, place), ended: tell })
+  const sign = join(store.state, 'serving', `${process.pid}.json`)
+  writeStateSync(sign, JSON.stringify(thisHolder()))
+  try {
+    await library.serveSchedules(scheduler, store, { signal: io.signal, once: once === true, fault: ({ file, reason }) => say(io, 'warning', oneLine(`${file} is not used: ${reason}`)) })
+  } finally {
+    rmSync(sign, { force: true })
+  }
+}
+
+/** `schedule run`: a run at once, for whoever wants to see what comes of it. */
+export async function runSchedule(here: ScheduleVerb, id: string, form: OutputForm): Promise<void> {
+  const { io, library, store } = here
+  enabledSettings(here)
+  const task = store.find(id)
+  const ledger = new library.RunLedger(store, clock)
+  const claim = await ledger.beginNow(task)
+  const beats = setInterval(() => ledger.claims.beat(claim), 15_000)
+  const end = await library.launchRun(task, claim, io.signal, await placeOf(here)).finally(() => clearInterval(beats))
+  const known: RunEnd = io.signal.aborted && end.status !== 'success' ? { ...end, status: 'cancelled', reason: 'A person ended it.' } : end
+  await ledger.end(claim, known)
+  if (known.status !== 'success') here.code = 1
+  const answer = answerIn(claim.dir)
+  if (asDocument(io, form)) io.stdout.write(`${JSON.stringify({ task: task.id, run: claim.run, ...known, dir: claim.dir, ...(answer !== '' && { answer }) })}\n`)
+  else io.stdout.write(`${known.status === 'success' ? answer || 'Done.' : oneLine(`${known.status}: ${known.reason ?? ''}`)}\n`)
+}
+
+function answerIn(dir: string): string {
+  try {
+    return readFileSync(join(dir, 'last-message.txt'), 'utf8').trimEnd()
+  } catch {
+    return ''
+  }
+}
+
+/** `schedule runs`: what ran, and the times that did not. */
+export function listRuns(here: ScheduleVerb, id: string, form: OutputForm): void {
+  const { io, library, store } = here
+  const task = store.find(id)
+  const ledger = new library.RunLedger(store, clock)
+  const [runs, skipped] = [ledger.runsOf(task.id), ledger.skippedOf(task.id)]
+  if (asDocument(io, form)) return void io.stdout.write(`${JSON.stringify({ runs, skipped })}\n`)
+  const rows = [
+    ...runs.map(({ base_run_at, run, status = 'running', attempt, reason }) => [base_run_at, run, `${status}${attempt === 2 ? ', second attempt' : ''}`, reason ?? '']),
+    ...skipped.map(({ from, to, reason }) => [from, '-', 'skipped', from === to ? reason : `${reason}, up to ${to}`]),
+  ].sort(([a], [b]) => (a! > b! ? -1 : 1))
+  io.stdout.write(rows.length === 0 ? 'It never ran.\n' : columns(rows.map((row) => row.map((text) => oneLine(text!)))))
+}
+
+/** `schedule status`: whether anybody serves. */
+export function serviceStatus(here: ScheduleVerb, form: OutputForm): void {
+  const { io, kernel, library, store } = here
+  const { enabled } = (kernel.settings['automation'] as unknown as { scheduled_tasks: { enabled: boolean } }).scheduled_tasks
+  const { tasks, faults } = store.list()
+  const now = Date.now()
+  const coming = tasks.flatMap((task) => (task.enabled ? (store.stateOf(task, now).next_run_at ?? []) : [])).sort()
+  const known = {
+    enabled, serving: servingIn(join(store.state, 'serving')).map(({ pid, host }) => ({ pid, host })), schedules: tasks.length, paused: tasks.filter((task) => !task.enabled).length, damaged: faults.length,
+    running: new library.RunLedger(store, clock).claims.all().map(({ task, run, begun_at }) => ({ task, run, begun_at })), ...(coming[0] !== undefined && { next_run_at: coming[0] }),
+  }
+  if (asDocument(io, form)) return void io.stdout.write(`${JSON.stringify(known)}\n`)
+  const served = known.serving.length === 0 ? 'by nobody: `vtcode schedule serve` runs what is due' : `by process ${known.serving.map(({ pid }) => pid).join(', ')}`
+  const off = enabled ? '' : ', and automation.scheduled_tasks.enabled is false'
+  const count = `${known.schedules}, ${known.paused} of them paused${known.damaged === 0 ? '' : `, and ${known.damaged} damaged files`}`
+  io.stdout.write(columns([['served', `${served}${off}`], ['schedules', count], ['running', `${known.running.length}`], ['next', known.next_run_at ?? 'nothing']]))
+}
+
+/** Who serves now; signs of the dead go. */
+function servingIn(folder: string): Holder[] {
+  makeFolder(folder, 0o700)
+  return readdirSync(folder).flatMap((name) => {
+    const file = join(folder, name)
+    const holder = holderOf(file)
+    if (holder && holderLives(holder)) return [holder]
+    rmSync(file, { force: true })
+    return []
+  })
+}
+
+function holderOf(file: string): Holder | undefined {
+  try {
+    const holder: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    return isHolder(holder) ? holder : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `schedule install-service` and `uninstall-service`: writes or removes one file of the user's, and says what switches it on or off. Nothing is run. */
+export function service(here: ScheduleVerb, install: boolean, form: OutputForm): void {
+  const { io, kernel, library, store } = here
+  const home = io.env['HOME'] ?? ''
+  const command = { node: process.execPath, program: programFile('core/bin.js'), home: kernel.home }
+  const unit = process.platform === 'darwin' ? library.launchAgent(command, home) : library.systemdUnit(command, io.env['XDG_CONFIG_HOME'] || join(home, '.config'))
+  const there = textOf(unit.file)
+  if (there !== undefined && !library.isServiceText(there)) {
+    say(io, 'error', `${unit.file} is not of this program; nothing is changed.`)
+    here.code = 1
+    return
+  }
+  if (install) {
+    makeFolder(store.tasks, 0o700)
+    writeStateSync(unit.file, unit.text, { mode: 0o644 })
+  } else rmSync(unit.file, { force: true })
+  const { enabled } = (kernel.settings['automation'] as unknown as { scheduled_tasks: { enabled: boolean } }).scheduled_tasks
+  if (install && !enabled) say(io, 'warning', 'It will refuse to serve until automation.scheduled_tasks.enabled is true in your settings.')
+  if (asDocument(io, form)) return void io.stdout.write(`${JSON.stringify({ file: unit.file, ...(install ? { text: unit.text, enable: unit.enable } : { disable: unit.disable }) })}\n`)
+  const steps = (install ? unit.enable : unit.disable).map((line) => `  ${line}\n`).join('')
+  io.stdout.write(install ? `${unit.text}\nWritten to ${unit.file}. To switch it on:\n${steps}` : `${unit.file} is removed. To switch it off:\n${steps}`)
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
