@@ -4,8 +4,8 @@ import type { Io, Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
 import {
-  AgentError, agentSettings, hintOf, idMaker, outcomeTable, type Delta, type EventSink, type GivenComponents, type GoalProgress, type RunLimits, type RunOutcome, type ThreadEvent,
-  type Tracker,
+  AgentError, agentSettings, hintOf, idMaker, outcomeTable, type Delta, type EventSink, type GivenComponents, type GoalProgress, type RunLimits, type RunOutcome,
+  type SessionSchedule, type ThreadEvent, type Tracker,
 } from './base/index.js'
 import { chooseComponents, type RunContext } from './components/index.js'
 import { atItsPace, copyTo, RunReader } from './events/index.js'
@@ -97,6 +97,8 @@ export interface Agent {
   readonly goalProgress: GoalProgress | undefined
   /** Sets a goal for this session, with commands that prove it; a second one takes its place, `undefined` clears it. Throws VT_CONFIG_INVALID. */
   setGoal(text: string | undefined, verify?: readonly string[]): Promise<void>
+  /** What begins by itself while a person sits at the chat. */
+  readonly tasks: SessionSchedule
   /** Holds before the next request to the model, until `resume`. */
   pause(): void
   resume(): void
@@ -160,6 +162,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
       return thread.completion.progress
     },
     setGoal: (text, verify = []) => whileOpen(() => (text === undefined ? thread.completion.clearGoal() : thread.completion.setGoal(text, verify))),
+    tasks: thread.tasks,
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),
     close: () => (closed ??= close()),

@@ -13,14 +13,15 @@ import { Finish, finishing, type FinishOptions, type FinishState } from './finis
 import { CostLedger } from './ledger/index.js'
 import { Approvals, deferredFor, LifecycleHooks, ModelRequests, refusedChanges, runTurn, withHandoff, type LoopConversation, type RefusedChanges, type StartReason, type TurnEnd } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
+import { scheduling, SessionTasks, type ScheduledState } from './schedule/index.js'
 import {
   abandonTurn, conversationTable, lineOf, ManifestWriter, messageText, Queue, type ConversationState, type Restored, type SessionManifest,
   type StateTable,
 } from './session/index.js'
 
-type ThreadState = ConversationState & RefusedChanges & FinishState
+type ThreadState = ConversationState & RefusedChanges & FinishState & ScheduledState
 /** What the facts of all rooms make of a session. */
-export const threadTable: StateTable<ThreadState> = conversationTable.with(refusedChanges).with(finishing)
+export const threadTable: StateTable<ThreadState> = conversationTable.with(refusedChanges).with(finishing).with(scheduling)
 
 export interface ThreadOptions {
   kernel: Kernel
@@ -59,6 +60,7 @@ export class Thread implements LoopConversation {
   readonly approvals: Approvals
   readonly context: ContextWindow
   readonly requests = new ModelRequests(this)
+  readonly tasks = new SessionTasks(this)
   readonly lifecycle: LifecycleHooks
   readonly completion: Finish
   readonly costs: CostLedger
@@ -202,10 +204,10 @@ export class Thread implements LoopConversation {
     return this.last
   }
 
-  /** What waits: first what people said, then what the harness goes on with. */
+  /** What waits: first what people said, then what begins by itself, then what the harness goes on with. */
   private async upNext(): Promise<Msg | undefined> {
     const { owed } = this.state
-    return (await this.queue.next()) ?? (owed === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' })
+    return (await this.queue.next()) ?? (await this.tasks.next()) ?? (owed === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' })
   }
 
   /** Ends the open turn; `text` is the next input, before all that wait. */

@@ -4,6 +4,7 @@ import { definedOnly, givenImages, progress, sessionOptions, Voice, withAgent, w
 import type { Agent, ThreadEvent } from '../agent/index.js'
 import { fitTerminal, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { Keyboard } from './chat/keyboard.js'
+import { whenDue } from './chat/loops.js'
 import { Talk } from './chat/talk.js'
 
 interface Flags extends SessionFlags, ImageFlags {
@@ -60,13 +61,25 @@ async function sit(talk: Talk, agent: Agent, keyboard: Keyboard, mode: string): 
   const left = await agent.takeBack()
   let went_well = false
   while (!talk.over) {
-    const text: string | undefined = went_well && left.length > 0 ? left.shift() : await keyboard.next(left.splice(0).join(' '))
+    const text: string | true | undefined = went_well && left.length > 0 ? left.shift() : await nextOrDue(agent, keyboard, left.splice(0).join(' '))
     if (text === undefined) return
     went_well = await keyboard.during((signal, stop) => {
       keyboard.meanwhile = (more) => void talk.meanwhile(more, stop)
-      return talk.said(text, signal)
+      return text === true ? talk.run(undefined, signal) : talk.said(text, signal)
     })
     left.push(...(await agent.takeBack()))
+  }
+}
+
+/** The next message; `true` where something that begins by itself is due before it. */
+async function nextOrDue(agent: Agent, keyboard: Keyboard, draft: string): Promise<string | true | undefined> {
+  const clock = whenDue(agent)
+  try {
+    const found = await Promise.race([keyboard.next(draft), clock.due])
+    if (found === true) keyboard.release()
+    return found
+  } finally {
+    clock.stop()
   }
 }
 
@@ -83,7 +96,7 @@ function conversation(io: Io): (event: ThreadEvent) => void {
   let texts: string[] = []
   return (event) => {
     const item = event.type === 'item.started' || event.type === 'item.completed' ? event.item : undefined
-    if (event.type === 'item.started' && item?.type === 'user_message' && item.origin === 'queue') io.stderr.write(`> ${oneLine(item.text)}\n`)
+    if (event.type === 'item.started' && item?.type === 'user_message' && (item.origin === 'queue' || item.origin === 'schedule')) io.stderr.write(`> ${oneLine(item.text)}\n`)
     if (event.type === 'item.completed' && item?.type === 'plan') io.stdout.write(`${fitTerminal(io, item.text)}\n`)
     if (event.type === 'item.completed' && item?.type === 'agent_message' && item.status === 'completed') texts.push(item.text)
     const due = event.type === 'turn.completed' || (event.type === 'item.started' && item?.type === 'tool_invocation')

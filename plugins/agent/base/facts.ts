@@ -28,7 +28,31 @@ export type Fact =
   | { kind: 'artifact'; name: ArtifactName; sha256: string; round: number; path?: string; fresh?: true }
   /** `round`: grows with each revision, and with each task that is planned. `cost_usd`: of the requests that led there. */
   | { kind: 'phase'; phase: 'plan' | 'build' | 'done'; round: number; cost_usd?: number | null }
+  /** Something that begins by itself, as it is from now on. */
+  | { kind: 'task'; task: SessionTask | { id: string; gone: true } }
   | { kind: 'note'; text: string }
+/** Begins by itself while somebody sits at the conversation. Instants are ISO 8601. */
+export interface SessionTask {
+  id: string
+  prompt: string
+  /** Missing: it happens once. */
+  every_secs?: number
+  next: string
+  ends?: string
+}
+/** What begins by itself in a session, for whoever sits at it. */
+export interface SessionSchedule {
+  /** The earliest first. */
+  list(): readonly SessionTask[]
+  /** `[interval] <prompt>` or `<prompt> every <interval>`: again and again, for at most three days. Throws VT_SCHED_BAD_EXPRESSION, VT_SCHED_FULL, VT_SCHED_DISABLED. */
+  loop(text: string): Promise<SessionTask>
+  /** `<HH:MM | +45m | RFC 3339> <text>`: once. Throws as `loop` does. */
+  remind(text: string): Promise<SessionTask>
+  /** How many went: those of an id, or `all`. */
+  cancel(id: string): Promise<number>
+  /** Milliseconds until something is due, where a person sits at the conversation and no turn is open; `undefined` where nothing comes. */
+  due(): number | undefined
+}
 /** What is kept of a task beside the conversation. */
 export type ArtifactName = 'spec' | 'contract' | 'feature_list' | 'evaluation' | 'plan' | 'blocked'
 /** What a message of the harness tells the model, so that it is told once. */
@@ -58,6 +82,7 @@ export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk:
   verified: { says: 'The commands that prove the work ran; what came of each.', on_disk: 'at once' },
   artifact: { says: 'A text beside the conversation: a plan, what a planner or an evaluator wrote, a handoff for whoever goes on.', on_disk: 'with the next wait' },
   phase: { says: 'A task that is planned, built and evaluated comes to one of these.', on_disk: 'at once' },
+  task: { says: 'Something begins by itself from now on, is due at another time, or is gone.', on_disk: 'at once' },
   note: { says: 'Something for whoever reads the journal.', on_disk: 'with the next wait' },
 }
 

@@ -170,6 +170,7 @@ export type HarnessEvent =
   | `planning_${'started' | 'completed'}`
   | `evaluation_${'started' | 'passed' | 'failed'}`
   | 'revision_started'
+  | 'schedule_fired'
 export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'followup' | 'hook_denied' | 'invalid_tool' | 'cancelled'
 export interface FileChange {
   path: string

@@ -16,6 +16,7 @@ export { briefly, notAppliedLines, progress, reasonOf, summary } from '../events
 export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certificate } from '../finish/index.js'
 export { agentItems, findAgents, namedAgent, childRights, type AgentDefinition, type AgentFault } from '../delegation/index.js'
 export { turnBounds } from '../loop/index.js'
+export { saidInterval } from '../schedule/index.js'
 export { findModel, modelChoices, uncountedModels, providerVariables, listModels, offeredModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
 export {
   adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy, turnsOf,

@@ -43,6 +43,8 @@ const everywhere: readonly SlashCommand[] = [
   { name: 'tasks', description: 'Shows the steps of the task' },
   { name: 'compact', description: 'Shortens the conversation', arguments: '[what matters]' },
   { name: 'goal', description: 'Goes on until a goal is met', arguments: '<text>' },
+  { name: 'loop', description: 'Begins something again and again', arguments: '[10m] <prompt>', choices: ['list', 'cancel all'] },
+  { name: 'remind', description: 'Begins something once', arguments: '<18:30 | +45m> <text>' },
   { name: 'image', description: 'Gives an image with the next message', arguments: '<file>' },
   { name: 'steer', description: 'Ends the turn and continues with this', arguments: '<text>' },
   { name: 'quit', description: 'Ends the chat' },

@@ -47,6 +47,11 @@ export class Keyboard {
     })
   }
 
+  /** Nobody waits for a line any more; what is typed so far stays. */
+  release(): void {
+    this.waiting = undefined
+  }
+
   /** Something that Ctrl-C ends, and nothing else by it. */
   async during<T>(what: (signal: AbortSignal, stop: () => void) => Promise<T>): Promise<T> {
     const { signal, interrupts } = this.terminal

@@ -6,6 +6,7 @@ import { branchOf } from './branch.js'
 import { offeredFiles, imagesNamed } from './attachments.js'
 import { menuOf, runMeanwhile, runOwn } from './commands.js'
 import { keepSaid, saidBefore } from './history.js'
+import { whenDue } from './loops.js'
 import { chosenTheme, uiSettings } from './preferences.js'
 import { Questions } from './questions.js'
 import { screenIo } from './screen_io.js'
@@ -124,8 +125,11 @@ async function sit(face: Sitting, { handle, events }: UiSession, agent: Agent): 
   let event = reader.next()
   while (!face.over && !face.next) {
     const ended = new Promise<undefined>((resolve) => (face.wake = () => resolve(undefined)))
-    const found = await Promise.race([event, ended])
-    if (!found) continue
+    const clock = face.busy ? undefined : whenDue(agent)
+    const found = await Promise.race([event, ended, ...(clock ? [clock.due] : [])])
+    clock?.stop()
+    if (found === true && !face.busy) face.start((signal) => face.talk.run(undefined, signal))
+    if (!found || found === true) continue
     if (found.done || found.value.type === 'exit') face.over = true
     else await take(face, found.value)
     if (!face.over && !face.next) event = reader.next()

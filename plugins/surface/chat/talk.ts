@@ -1,11 +1,13 @@
 import type { Io, Kernel, Mode } from '../../../core/index.js'
 import { givenImages, goalText, notAppliedLines, printFailure, summary, tasksText } from '../../agent/cli/index.js'
-import type { Agent, GivenImage } from '../../agent/index.js'
+import type { Agent, GivenImage, Task as AgentTask } from '../../agent/index.js'
 import { filledPrompt, interactive, oneLine, promptHelp, promptNamed, say } from '../../lib/terminal/index.js'
+import { scheduleCommand } from './loops.js'
 
 export const help = `/help shows this, /mode says the mode and /mode auto changes it, /plan [what] asks for a plan before anything is changed,
 /tasks shows the steps of the task, /compact [what matters] shortens the conversation,
 /goal <text> goes on until it is met (lines that begin with verify: name commands that prove it), /goal shows it, /goal clear ends it,
+/loop [10m] <prompt> begins something again and again, /remind <18:30 | +45m> <text> once; /loop list, /loop cancel <id|all>,
 /image <file> gives an image with what you say next, /quit ends.
 While an answer is under way, what you type waits for its end; /steer <text> ends it and continues with the text. Ctrl-C ends it and gives back what waits.
 `
@@ -35,7 +37,12 @@ export class Talk {
     const task = prompt ? await filledPrompt(this.kernel, prompt, rest, this.io, signal) : plain
     if (task === undefined) return prompt === undefined
     const images = this.images.splice(0)
-    const outcome = await this.agent.run(images.length > 0 ? { text: task, images } : task, { signal })
+    return this.run(images.length > 0 ? { text: task, images } : task, signal)
+  }
+
+  /** A turn, or without a task what is due by itself. Returns whether all went well. */
+  async run(task: string | AgentTask | undefined, signal: AbortSignal): Promise<boolean> {
+    const outcome = await this.agent.run(task, { signal })
     this.code = outcome.exit_code
     const { outcome_code } = outcome
     this.io.stderr.write(notAppliedLines(outcome))
@@ -70,6 +77,7 @@ export class Talk {
     else if (word === '/help') io.stderr.write(help + (await promptHelp(this.kernel)))
     else if (word === '/mode') await this.mode(rest)
     else if (word === '/plan' && rest === '') await this.mode('plan')
+    else if (word === '/loop' || word === '/remind') await scheduleCommand(this.kernel, this.agent, io, { word, rest })
     else if (word === '/tasks') io.stderr.write(tasksText(this.agent))
     else if (word === '/image') this.images.push(...((await givenImages({ image: [rest] }, io, word)) ?? []))
     else if (word === '/goal' && rest === '') io.stderr.write(goalText(this.agent))

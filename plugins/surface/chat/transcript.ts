@@ -43,7 +43,7 @@ export class Transcript {
   }
 
   private started(item: Item): void {
-    if (item.type === 'user_message' && item.origin === 'queue') this.send({ type: 'commit', block: { kind: 'user', text: item.text } })
+    if (item.type === 'user_message' && (item.origin === 'queue' || item.origin === 'schedule')) this.send({ type: 'commit', block: { kind: 'user', text: item.text } })
     else if (item.type === 'user_message' && item.origin !== 'prompt') this.send({ type: 'commit', block: { kind: 'note', text: `· ${firstLines(item.text, 3)}` } })
     if (item.type !== 'tool_invocation') return
     this.onState(`Running ${item.tool_name}`)

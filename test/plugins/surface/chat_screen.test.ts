@@ -45,6 +45,20 @@ describe('the chat on a screen', () => {
     expect(faultsOf(raw())).toEqual([])
   }, 60_000)
 
+  it('has something begin by itself when nothing is under way, and what is being typed stays', async () => {
+    const { peer, type, until, end } = await chat([{ content: 'Here is your tea.' }, { content: 'quick' }])
+    await until(ready)
+    type('/remind +2s tea\r')
+    await until('Once at ')
+    type('half')
+    await until('Here is your tea.')
+    type(' said\r')
+    await until(/^quick$/m)
+    expect(said(peer)).toEqual(['Remind me: tea', 'half said'])
+    type('\u0004')
+    expect(await end()).toBe(0)
+  }, 60_000)
+
   it('shows a whole plan before it asks what to do with it', async () => {
     const steps = [{ action: 'Write greet.mjs' }, { action: 'Write its test' }]
     const { type, until, end } = await chat([{ toolCalls: [call('propose_plan', { title: 'Greet by name', summary: 'A greeting.', steps, tests: 'none', assumptions: ['Nobody is rude.'] })] }, { content: 'never' }])

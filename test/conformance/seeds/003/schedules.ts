@@ -14,6 +14,14 @@ async function place() {
 }
 
 export const rows: Row[] = [
+  ['24', 'session-scoped /loop', async () => {
+    const { at } = await place()
+    const chat = (...lines: string[]) => vtcode(at, ['chat', '--continue', '--quiet'], { input: `${lines.join('\n')}\n` })
+    await vtcode(at, ['chat', '--quiet'], { input: 'hello\n/loop 7m look at the build\n' })
+    expect((await chat('/loop list')).err).toMatch(/^1 +every 6m .*look at the build$/m)
+    await chat('/loop cancel 1')
+    expect((await chat('/loop list')).err).toContain('Nothing begins by itself.')
+  }],
   ['25', 'durable vtcode schedule', async () => {
     const { schedule } = await place()
     const { id } = await schedule('create', '--prompt', 'tidy up', '--every', '1h')

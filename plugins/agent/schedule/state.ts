@@ -1,0 +1,18 @@
+import type { SessionTask } from '../base/index.js'
+import type { ConversationState, StatePart } from '../session/index.js'
+
+/** What begins by itself in a session. */
+export interface ScheduledState {
+  tasks: readonly SessionTask[]
+}
+
+export const scheduling: StatePart<ConversationState, ScheduledState> = {
+  begin: () => ({ tasks: [] }),
+  on: {
+    task(state, { task }) {
+      const others = state.tasks.filter(({ id }) => id !== task.id)
+      state.tasks = 'gone' in task ? others : [...others, task]
+    },
+  },
+  reverted: ['tasks'],
+}

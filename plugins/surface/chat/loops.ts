@@ -1,0 +1,41 @@
+import type { Io, Kernel } from '../../../core/index.js'
+import { printFailure, saidInterval } from '../../agent/cli/index.js'
+import type { Agent } from '../../agent/index.js'
+import { columns, oneLine } from '../../lib/terminal/index.js'
+
+type Task = ReturnType<Agent['tasks']['list']>[number]
+
+/** `/loop` and `/remind`: what begins by itself while this chat is open. */
+export async function scheduleCommand(kernel: Kernel, { tasks }: Agent, io: Io, { word, rest }: { word: string; rest: string }): Promise<void> {
+  const [, id] = /^cancel\s+(\S+)$/.exec(rest) ?? []
+  try {
+    if (word === '/loop' && (rest === '' || rest === 'list')) io.stderr.write(tasks.list().length === 0 ? 'Nothing begins by itself.\n' : columns(tasks.list().map(rowOf)))
+    else if (word === '/loop' && id !== undefined) io.stderr.write(`${await tasks.cancel(id)} cancelled.\n`)
+    else io.stderr.write(told(await (word === '/loop' ? tasks.loop(rest) : tasks.remind(rest))))
+  } catch (error) {
+    printFailure(kernel, error, io)
+  }
+}
+
+const rowOf = ({ id, every_secs, next, prompt }: Task): string[] => [id, every_secs === undefined ? 'once' : `every ${saidInterval(every_secs)}`, next, oneLine(prompt)]
+
+/** What was understood: an interval may be another one than was said. */
+function told({ id, every_secs, next, ends, prompt }: Task): string {
+  const when = every_secs === undefined ? `Once at ${next}` : `Every ${saidInterval(every_secs)}, first at ${next}, until ${ends}`
+  return `${oneLine(`${when}: ${prompt} (/loop cancel ${id} ends it)`)}\n`
+}
+
+/** Resolves with `true` when something is due; never where nothing comes. `stop` lets go of the clock. */
+export function whenDue({ tasks }: Agent): { due: Promise<true>; stop: () => void } {
+  let timer: NodeJS.Timeout | undefined
+  const due = new Promise<true>((resolve) => {
+    const look = (): void => {
+      const left = tasks.due()
+      if (left === 0) return resolve(true)
+      // The clock may be set, and another task may be due earlier: it is looked at twice a minute.
+      timer = setTimeout(look, Math.min(left ?? 30_000, 30_000))
+    }
+    look()
+  })
+  return { due, stop: () => clearTimeout(timer) }
+}
