@@ -136,7 +136,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   return {
     session_id: thread.session_id,
     model: thread.connection.model.id,
-    run,
+    run, tasks: thread.tasks,
     stream: (task, how) => readAlong(thread, (signal) => run(task, { signal }), how?.signal),
     compact: (focus, { signal = new AbortController().signal } = {}) =>
       whileOpen(() =>
@@ -162,7 +162,6 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
       return thread.completion.progress
     },
     setGoal: (text, verify = []) => whileOpen(() => (text === undefined ? thread.completion.clearGoal() : thread.completion.setGoal(text, verify))),
-    tasks: thread.tasks,
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),
     close: () => (closed ??= close()),
