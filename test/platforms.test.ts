@@ -51,6 +51,7 @@ const proved: Record<string, string> = {
   'plugins/lib/syntax/ast_grep.ts': 'is fetched for that system, and outlines are there without it',
   'plugins/lib/syntax/ast_grep_install.ts': 'is fetched for that system, and outlines are there without it',
   'plugins/lib/values/values.ts': 'keeps secrets in its own keychain',
+  'plugins/surface/schedule/serve.ts': 'begins tasks by an agent of its own kind',
   'plugins/unified_exec/session/pty.ts': 'run, and what they print arrives; a terminal is there or refused with a code',
   'plugins/unified_search/agent.ts': 'is named in the report of a fault, by doctor and to a model',
   'plugins/surface/doctor.ts': 'is named in the report of a fault, by doctor and to a model',
@@ -189,6 +190,18 @@ describe('files on macOS', () => {
     expect((await taking("process.kill(process.pid, 'SIGKILL')")).end).toBe('SIGKILL')
     expect(readdirSync(at.home).filter((name) => name.endsWith('.sock')).length).toBe(1)
     expect(await taking("console.log('taken'); await held[Symbol.asyncDispose]()")).toEqual({ out: 'taken\n', end: 0 })
+  })
+})
+
+describe('a scheduler on macOS', () => {
+  it('begins tasks by an agent of its own kind', async () => {
+    const at = await place({})
+    const { code, stdout } = await vtcode(at, ['schedule', 'install-service'], { env: as('darwin') })
+    expect(code).toBe(0)
+    const { file, text } = JSON.parse(stdout)
+    expect(file).toBe(join(at.home, 'Library/LaunchAgents/dev.vtcode.scheduler.plist'))
+    expect(text).toMatch(/^<\?xml[^]*<string>schedule<\/string>\s*<string>serve<\/string>/)
+    expect(readFileSync(file, 'utf8')).toBe(text)
   })
 })
 

@@ -3,11 +3,11 @@ import type { Io, Kernel } from '../../core/index.js'
 import { findAgents, namedAgent, printFailure, childRights, type AgentDefinition, type AgentFault } from '../agent/cli/index.js'
 import { asDocument, columns, oneLine, printable, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
 
-/** `vtcode agents`: which agents a conversation can start, what one of them may do, and what is wrong with definitions. */
+/** `vtcode agents`: which agents are defined, what one of them may do, and what is wrong with definitions. */
 export default async function agents(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const { agents: all, faults } = findAgents(kernel, io.env)
-  const command = verb('agents', 'Lists the agents that a conversation can start beside itself, shows one, checks the definitions. At a terminal as text, into a pipe as JSON; --json and --text choose.', io)
+  const command = verb('agents', 'Lists the agents that are defined for work beside a conversation, shows one, checks the definitions. At a terminal as text, into a pipe as JSON; --json and --text choose.', io)
   command.command('list', { isDefault: true }).option('--json').option('--text').action((form: OutputForm) => list(kernel, all, asDocument(io, form), io))
   command
     .command('show <name>')

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { findProgram, isProgram, makeFolder, searchPath } from '../../../core/base/index.js'
 import { tempFolder } from '../base/index.js'
 import { runProgram, tail, type SandboxSettings } from '../process/index.js'
@@ -20,15 +19,16 @@ export interface Attempt {
   found?: string[]
 }
 
-let probed: { path: string | undefined; tools: SandboxTools; sandbox: Promise<Sandbox> } | undefined
+let lookedUp: { path: string | undefined; tools: SandboxTools } | undefined
+let probed: Promise<Sandbox> | undefined
 
 /** bubblewrap, if it is here and holds: on the first question acts that it has to prevent are attempted in it. */
 export async function sandbox(): Promise<Sandbox> {
-  if (probed?.path === process.env.PATH && Object.values(probed!.tools).every(isProgram)) return probed!.sandbox
+  if (probed && lookedUp?.path === process.env.PATH && Object.values(lookedUp!.tools).every(isProgram)) return probed
   const found = programs()
   if ('missing' in found) return found
-  probed = { path: process.env.PATH, tools: found.tools, sandbox: isDeepStrictEqual(found.tools, probed?.tools) ? probed!.sandbox : probe(found.tools) }
-  return probed.sandbox
+  lookedUp = { path: process.env.PATH, tools: found.tools }
+  return (probed ??= probe(found.tools))
 }
 
 function programs(): Sandbox {

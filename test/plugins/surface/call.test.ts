@@ -67,7 +67,7 @@ describe('vtcode call', () => {
     [['call', 'echo_input', '--input', '{broken'], 'not JSON'],
     [['call', '--mode', 'wild', 'echo_input'], "Unknown mode 'wild'"],
     [['--workspace'], '--workspace needs a value'],
-    [['nonsense'], "Unknown verb 'nonsense'; known verbs: approvals, ask, call"],
+    [['nonsense'], "Unknown verb 'nonsense'; known verbs: agents, approvals, ask, call"],
     [['exce'], "Unknown verb 'exce' (did you mean exec?); known verbs"],
     [['call', 'apply_patch', '*** Begin Patch'], 'apply_patch has no actions; its fields are given by name: --input'],
     [[], 'Say what to do'],

@@ -197,7 +197,7 @@ describe('an approval', () => {
     await until('ran two')
     expect(count(text(), 'touch two do this')).toBe(0)
     type('and that\r')
-    await until(/the rule that asks: Bash\(mkdir \*\) of \//)
+    await until(/the rule that asks: Bash\(mkdir \*\) of[\s│]+\//)
     await sleep(400)
     type('y')
     await until('ran three')

@@ -78,7 +78,7 @@ describe('vtcode exec', () => {
   it('says so where a run that failed has no words of its own, however quiet it is to be', async () => {
     const loop = (index: number): Answer => ({ toolCalls: [call('unified_search', { action: 'list', path: `d${index % 2}` })] })
     const { place } = await scene(Array.from({ length: 40 }, (_, index) => loop(index)), { 'd0/a': '', 'd1/b': '' })
-    expect(await exec(place, '--quiet', 'go')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('vtcode: error: loop_detected: ') })
+    expect(await exec(place, '--quiet', 'go')).toMatchObject({ code: 1, out: 'What is left stands in .vtcode/tasks/current_blocked.md.\n', err: expect.stringContaining('vtcode: error: loop_detected: ') })
   })
 
   it('is cancelled by SIGTERM as by Ctrl-C, and when nobody reads any more: exit 130, one end', async () => {

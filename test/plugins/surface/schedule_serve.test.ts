@@ -131,7 +131,7 @@ describe('vtcode schedule serve', () => {
     // Who lives looks for the dead every half minute; who comes finds them at once.
     const third = serve(place)
     const settled = (): boolean => all.every(({ id }) => runsOf(store, id).length > 0 && runsOf(store, id).every(({ status }) => status !== undefined)) && readdirSync(join(store.state, 'claims')).length === 0
-    expect(await eventually(settled, rounds(60_000, 900_000)), third.said()).toBe(true)
+    expect(await eventually(settled, rounds(240_000, 900_000)), third.said()).toBe(true)
     await new Promise((resolve) => setTimeout(resolve, 300))
     const wrong = all.flatMap(({ id, name }) => {
       const runs = runsOf(store, id).reverse().map(({ status, attempt, base_run_at }) => `${attempt} ${status === 'interrupted' ? status : 'ended'}${base_run_at === at ? '' : ` at ${base_run_at}`}`)

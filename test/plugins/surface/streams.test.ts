@@ -31,7 +31,7 @@ describe('no verb', () => {
     at.terminal.write('\x04')
     expect((await at.end()).code).toBe(0)
     for (const input of [undefined, 'hello\n']) {
-      expect(await vtcode(place, [], input === undefined ? {} : { input })).toEqual({ code: 2, out: '', err: expect.stringMatching(/^vtcode: error: Say what to do; known verbs: approvals, ask, .*\nSee `vtcode help`\.\n$/) })
+      expect(await vtcode(place, [], input === undefined ? {} : { input })).toEqual({ code: 2, out: '', err: expect.stringMatching(/^vtcode: error: Say what to do; known verbs: agents, approvals, ask, .*\nSee `vtcode help`\.\n$/) })
     }
   }, 60_000)
 })
