@@ -18,13 +18,15 @@ const aside = [
   ...['plugins/surface/mcp/front.js', 'core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
   ...['plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js'],
 ]
-const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js']
+const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugins/agent/records/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js']
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
   // What speaks before the kernel is there.
   { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|base\/(?:program_files|seal|state_file|hash)|config\/root|documents\/watch)\.ts/ },
   { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|cli|config\/evaluate|trust\/module_hooks)/ },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\/(?!sandbox)/ },
+  // What happened is looked at by verbs of its own, and as `vtcode/trace` by strangers.
+  { name: 'records', priority: 1, test: /\/plugins\/agent\/records\// },
   { name: 'agent', test: /\/plugins\/agent\// },
   { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/(?:rules|git|steering))\// },
 ]

@@ -36,7 +36,7 @@ async function exportsOf(door: string, file: string): Promise<{ values: string[]
 }
 
 describe('the page on what is contract', () => {
-  it.each([['vtcode', 'index.d.ts'], ['vtcode/agent', 'agent.d.ts'], ['vtcode/ai', 'ai.d.ts'], ['vtcode/tui', 'tui.d.ts'], ['vtcode/test', 'test.d.ts']])('lists what %s exports, each name and no other', async (door, file) => {
+  it.each([['vtcode', 'index.d.ts'], ['vtcode/agent', 'agent.d.ts'], ['vtcode/ai', 'ai.d.ts'], ['vtcode/trace', 'trace.d.ts'], ['vtcode/tui', 'tui.d.ts'], ['vtcode/test', 'test.d.ts']])('lists what %s exports, each name and no other', async (door, file) => {
     const { values, types } = await exportsOf(door, file)
     expect(values.length).toBeGreaterThan(1)
     expect({ values: listed(`\`${door}\`, values`), types: listed(`\`${door}\`, types`) }).toEqual({ values, types })

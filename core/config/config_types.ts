@@ -207,6 +207,10 @@ export type Config = {
     project_doc_fallback_filenames?: string[]
     /** Default: `32768`. */
     instruction_max_bytes?: number
+    open_responses?: {
+      /** Each session keeps derived/open-responses.jsonl, written when a run ends. Default: `false`. */
+      enabled?: boolean
+    }
     harness?: {
       /** Default: `120`. */
       max_tool_calls_per_turn?: number
@@ -315,6 +319,10 @@ export type Config = {
     max_repeated_tool_calls?: number
     /** Default: `150`. */
     max_conversation_turns?: number
+  }
+  telemetry?: {
+    /** Each session keeps derived/atif-trajectory.json, written when a run ends. Nothing is ever sent. Default: `false`. */
+    atif_enabled?: boolean
   }
   sessions?: {
     /** Default: `50`. */

@@ -11,9 +11,10 @@ import { chooseComponents, type RunContext } from './components/index.js'
 import { atItsPace, copyTo, RunReader } from './events/index.js'
 import { checkPrice, noCost } from './ledger/index.js'
 import { connect } from './model/index.js'
+import { deriveRecords } from './records/index.js'
 import {
   asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork,
-  lastSession, messageOfTask, noteSession, restore, tidy, validId, type AgentTask, type Restored,
+  lastSession, messageOfTask, noteSession, placeOfSession, restore, tidy, validId, type AgentTask, type Restored,
 } from './session/index.js'
 import { Thread, threadTable } from './thread.js'
 
@@ -260,6 +261,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       with_tools: options.tools ?? true,
     })
     thread.events.add(providers.logging.open(store))
+    if (providers.session.kept) thread.events.add(deriveRecords(placeOfSession(workspace, store, session_id), settings))
     if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
     if (restored) await goOn(thread, restored)
     if (options.onEvent) thread.events.add(options.onEvent)

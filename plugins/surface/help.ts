@@ -20,14 +20,25 @@ export default async function help(kernel: Kernel, argv: string[], io: Io): Prom
   return 2
 }
 
+/** Verbs that share a row, so that the whole fits a screen. */
+const rows: readonly (readonly [string, string])[] = [
+  ['trace, export, inspect', 'See what happened: as a page, for programs, live.'],
+  ['undo, revert', 'Undo the last call; take back turns of a session.'],
+]
+
 function overview(kernel: Kernel, io: Io): number {
   const { bold } = paint(io.stdout, io.env)
-  const verbs = kernel
-    .contributions()
-    // How to ask for help stands below the list; what writes the pages of this project is for those who work on it.
-    .filter(({ kind, state, verb }) => kind === 'surface' && state === 'active' && verb !== 'help' && verb !== 'docs')
-    .map(({ verb, description }) => [`  ${verb}`, oneLine(description ?? '')])
-    .sort(([a], [b]) => (a! < b! ? -1 : 1))
+  const active = kernel.contributions().filter(({ kind, state }) => kind === 'surface' && state === 'active')
+  const there = new Map(active.map(({ verb = '', description }) => [verb, oneLine(description ?? '')]))
+  // How to ask for help stands below the list; what writes the pages of this project is for those who work on it.
+  for (const verb of ['help', 'docs']) there.delete(verb)
+  for (const [verbs, description] of rows) {
+    const [first, ...others] = verbs.split(', ').filter((verb) => there.has(verb))
+    if (first === undefined || others.length === 0) continue
+    for (const verb of [first, ...others]) there.delete(verb)
+    there.set([first, ...others].join(', '), description)
+  }
+  const verbs = [...there].map(([verb, description]) => [`  ${verb}`, description]).sort(([a], [b]) => (a! < b! ? -1 : 1))
   io.stdout.write(`${bold(`vtcode ${version}`)}: a runtime for coding-agent tools
 Usage: vtcode [flags] <verb> …; in a terminal \`vtcode\` alone is \`vtcode chat\`
 

@@ -12,6 +12,7 @@ export interface AgentSettings {
     instruction_files: string[]
     project_doc_fallback_filenames: string[]
     instruction_max_bytes: number
+    open_responses: { enabled: boolean }
   }
   harness: {
     max_tool_calls_per_turn: number
@@ -41,6 +42,7 @@ export interface AgentSettings {
   tools: { max_tool_loops: number; max_conversation_turns: number }
   automation: { full_auto: { max_turns: number } }
   checkpoints: { enabled: boolean }
+  telemetry: { atif_enabled: boolean }
   sessions: { max_count: number; max_age_days: number; max_total_mb: number }
 }
 

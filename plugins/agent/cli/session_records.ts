@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { finished } from 'node:stream/promises'
+import type { Io } from '../../../core/kernel/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { say } from '../../lib/terminal/index.js'
+import { AgentError } from '../base/index.js'
+import { readEvents, type LogFaults, type LoggedEvent, type RecordFiles } from '../records/index.js'
+import { eventBytes, fileOfSession, lastSession, listSessions } from '../session/index.js'
+
+/** A log to be read: its events by stream, what lies beside it, and what turned out to be wrong with it. */
+export interface SessionRecords {
+  events: AsyncIterable<LoggedEvent>
+  files: RecordFiles
+  faults: LogFaults
+}
+
+/** The records of a session; `undefined` as id: of the one that was used last. Throws VT_SESSION_NOT_FOUND when they are read. */
+export async function recordsOfSession(workspace: Workspace, id: string): Promise<SessionRecords> {
+  const threads = new Map((await listSessions(workspace)).map((one) => [one.thread_id, one]))
+  const of = (session: string, seen: ReadonlySet<string>): SessionRecords => {
+    const faults: LogFaults = { damaged: 0, torn: false }
+    const child: RecordFiles['child'] = (thread) => {
+      const known = threads.get(thread)
+      // What a person keeps to himself stays there, and a thread never holds itself.
+      return known && !known.no_export && !seen.has(known.session_id) ? of(known.session_id, new Set([...seen, known.session_id])) : undefined
+    }
+    return { events: readEvents(eventBytes(workspace, session), faults), files: { read: (path) => fileOfSession(workspace, session, path), child }, faults }
+  }
+  return of(id, new Set([id]))
+}
+
+/** The session that is meant: the one that is named, else the user's last one. Throws VT_SESSION_NOT_FOUND. */
+export const sessionMeant = async (workspace: Workspace, id: string | undefined, io: Io): Promise<string> => id ?? (await lastSession(workspace, io.env))
+
+/** A log that a person names by its path: a file of events in the workspace, or the folder of an export. */
+export async function recordsInFile(workspace: Workspace, path: string): Promise<SessionRecords> {
+  const folder = (await workspace.stat(path))?.kind === 'directory'
+  const place = folder ? workspace.normalize(path) : dirname(workspace.normalize(path))
+  const faults: LogFaults = { damaged: 0, torn: false }
+  const read = (name: string) => (/^(?:prompts\/)?[\w.-]+$/.test(name) ? workspace.text(`${place}/${name}`).catch(() => undefined) : Promise.resolve(undefined))
+  return { events: readEvents(bytesOf(workspace, folder ? `${place}/events.jsonl` : path), faults), files: { read }, faults }
+}
+
+async function* bytesOf(workspace: Workspace, path: string): AsyncGenerator<Buffer> {
+  await using file = await workspace.openFile(path)
+  for (let at = 0; ; ) {
+    const bytes = await file.read(at, 256 * 1024)
+    if (bytes.length === 0) return
+    at += bytes.length
+    yield bytes
+  }
+}
+
+/** Says what was wrong with a log that was read all the same. */
+export function tellFaults(io: Io, { damaged, torn, newer }: LogFaults): void {
+  if (newer !== undefined) say(io, 'warning', `The log has the version ${newer}; what this version does not know was left out.`)
+  if (damaged > 0) say(io, 'warning', `${damaged} ${damaged === 1 ? 'line is no event and was' : 'lines are no events and were'} left out${torn ? '; the last line was cut off' : ''}.`)
+}
+
+/** Writes pieces to stdout, as fast as that takes them. */
+export async function printPieces(io: Io, pieces: AsyncIterable<string>): Promise<void> {
+  for await (const piece of pieces) {
+    if (piece !== '' && !io.stdout.write(piece)) await drained(io.stdout)
+  }
+}
+
+const drained = (stream: Io['stdout']): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => (stream.off('drain', done), stream.off('close', done), resolve())
+    stream.on('drain', done)
+    stream.on('close', done)
+  })
+
+/** Writes pieces to a file of the workspace, which is replaced when all of them are there. Throws VT_PATH_*, VT_SESSION_WRITE. */
+export async function writePieces(workspace: Workspace, path: string, pieces: AsyncIterable<string> | Iterable<string>): Promise<void> {
+  const place = workspace.normalize(path)
+  const [name, part] = [place.split('/').at(-1)!, `.${process.pid}.part`]
+  await using folder = await workspace.openDirectory(dirname(place))
+  const temporary = `${folder.ref}/.${name}${part}`
+  const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600 })
+  try {
+    await once(file, 'open')
+    for await (const piece of pieces) if (piece !== '' && !file.write(piece)) await once(file, 'drain')
+    file.end()
+    await finished(file)
+    const beside = dirname(place)
+    await workspace.rename(`${beside === '.' ? '' : `${beside}/`}.${name}${part}`, place, { replace: true })
+  } catch (error) {
+    file.destroy()
+    await rm(temporary, { force: true })
+    if (typeof (error as NodeJS.ErrnoException).syscall === 'string') throw new AgentError('VT_SESSION_WRITE', `'${path}' cannot be written: ${(error as NodeJS.ErrnoException).code}.`)
+    throw error
+  }
+}
+
+/** Throws VT_EXPORT_FLAGGED for a session that is to stay here. */
+export async function refuseFlagged(workspace: Workspace, id: string): Promise<void> {
+  const flagged = (await listSessions(workspace)).some(({ session_id, no_export }) => session_id === id && no_export === true)
+  if (flagged) throw new AgentError('VT_EXPORT_FLAGGED', `The session '${id}' is flagged no-export.`)
+}

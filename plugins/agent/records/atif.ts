@@ -1,0 +1,194 @@
+import type { JsonObject } from '../../../core/base/index.js'
+import { argumentsOf, RunReducer, type LoggedEvent } from './reduce.js'
+import type { BoundaryEntry, TracedCall, NoteEntry, RunPiece, SegmentEntry, StepRecord } from './types.js'
+
+/** What lies beside a log. */
+export interface RecordFiles {
+  /** A file of the session's folder by its path in it, such as `prompts/<sha256>`; `undefined` where it is gone. */
+  read(path: string): Promise<string | undefined>
+  /** The log of a sub-agent by its thread, and what lies beside that; `undefined` where it is not known. */
+  child?(thread_id: string): { events: AsyncIterable<LoggedEvent>; files: RecordFiles } | undefined
+}
+const deepest = 8
+
+/**
+ * A log as an ATIF-v1.7 trajectory, one JSON document in pieces: as much of it is in memory as one step needs. Source of the format: Harbor's
+ * RFC 0001. Calls have the ids of the thread, which are unique; what the format has no key for stands in `extra`.
+ */
+export async function* atifOf(events: AsyncIterable<LoggedEvent>, files: RecordFiles, depth = 0): AsyncGenerator<string> {
+  const reducer = new RunReducer()
+  const steps = new AtifSteps(files)
+  const children = new Set<string>()
+  let begun = false
+  // What a person asked comes before the first segment, whose tools stand in the head.
+  let early: string[] = []
+  const told = async (pieces: readonly RunPiece[], last = false): Promise<string> => {
+    let text = ''
+    for (const piece of pieces) {
+      if (piece.kind === 'child') children.add(piece.thread_id)
+      const step = await steps.of(piece)
+      if (!step) continue
+      if (begun) text += `,\n${JSON.stringify(step)}`
+      else early.push(JSON.stringify(step))
+      if (!begun && (piece.kind === 'segment' || piece.kind === 'step')) text += await opened()
+    }
+    return last && !begun ? text + (await opened()) : text
+  }
+  const opened = async (): Promise<string> => {
+    begun = true
+    const text = `${await headOf(reducer, steps, files)}${early.join(',\n')}`
+    early = []
+    return text
+  }
+  for await (const event of events) {
+    const text = await told(reducer.add(event))
+    if (text !== '') yield text
+  }
+  yield await told(reducer.end(), true)
+  yield `],\n"final_metrics":${JSON.stringify(metricsOf(reducer, steps.count))}`
+  yield* subagents(children, files, depth)
+  yield `,\n"extra":${JSON.stringify(outcomeOfRun(reducer))}}\n`
+}
+
+/** Children whole, each a trajectory of its own; one that is not there is left out, and nothing refers to it. */
+async function* subagents(threads: ReadonlySet<string>, files: RecordFiles, depth: number): AsyncGenerator<string> {
+  let first = true
+  for (const thread of depth < deepest ? threads : []) {
+    const child = files.child?.(thread)
+    if (!child) continue
+    yield first ? ',\n"subagent_trajectories":[' : ',\n'
+    first = false
+    yield* atifOf(child.events, child.files, depth + 1)
+  }
+  if (!first) yield ']'
+}
+
+/** The beginning of the document, when the first segment is known. */
+async function headOf({ head }: RunReducer, steps: AtifSteps, files: RecordFiles): Promise<string> {
+  const { session_id, thread_id, model, mode, version } = head
+  const tools = steps.catalog === undefined ? undefined : listIn(await files.read(steps.catalog))
+  const agent = {
+    name: 'vtcode', version: version || 'unknown', ...(model && { model_name: model }),
+    ...(tools && { tool_definitions: tools }), extra: { mode, ...(model.includes('/') && { provider: model.split('/')[0] }) },
+  }
+  return `{"schema_version":"ATIF-v1.7",\n"session_id":${JSON.stringify(session_id || 'unknown')},\n"trajectory_id":${JSON.stringify(thread_id || 'unknown')},\n"agent":${JSON.stringify(agent)},\n"steps":[\n`
+}
+
+function listIn(text: string | undefined): JsonObject[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text ?? '')
+    return Array.isArray(list) && list.every((one) => typeof one === 'object' && one !== null) ? (list as JsonObject[]) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const metricsOf = ({ totals: { usage, cost_usd } }: RunReducer, total_steps: number): JsonObject => ({
+  total_prompt_tokens: usage.input_tokens,
+  total_completion_tokens: usage.output_tokens,
+  total_cached_tokens: usage.cached_input_tokens,
+  ...(cost_usd !== null && { total_cost_usd: cost_usd }),
+  total_steps,
+})
+
+const outcomeOfRun = ({ totals: { end, unknown_events }, head }: RunReducer): JsonObject => ({
+  schema: 'vtcode-events/1.0.0',
+  ...(end && { outcome_code: end.outcome_code, verified: end.verified }),
+  ...(head.parent_thread_id !== undefined && { parent_thread_id: head.parent_thread_id }),
+  ...(unknown_events > 0 && { unknown_events }),
+})
+
+/** Steps of the format, numbered without a gap, with times that never go back. */
+class AtifSteps {
+  count = 0
+  /** Where the tools of the first segment lie. */
+  catalog: string | undefined
+  private turn = 0
+  private last = ''
+
+  constructor(private readonly files: RecordFiles) {}
+
+  async of(piece: RunPiece): Promise<JsonObject | undefined> {
+    switch (piece.kind) {
+      case 'turn_start':
+        this.turn = piece.turn.number
+        return undefined
+      case 'run_start': case 'run_end': case 'turn_end': return undefined
+      case 'segment': return this.segment(piece)
+      case 'message': return this.made(piece.at, 'user', piece.text, { extra: { origin: piece.origin, turn: this.turn } })
+      case 'step': return this.step(piece)
+      case 'own_call': return this.made(piece.at, 'system', `The harness ran ${piece.call.command ?? piece.call.tool}.`, { observation: { results: [resultOf(piece.call, false)] }, llm_call_count: 0 })
+      case 'boundary': return this.made(piece.at, 'system', boundaryText(piece), { extra: { context_management: contextChange(piece) } })
+      case 'child': {
+        const known = this.files.child?.(piece.thread_id) !== undefined
+        const result = { content: piece.summary ?? piece.status, ...(known && { subagent_trajectory_ref: [{ trajectory_id: piece.thread_id }] }) }
+        return this.made(piece.at, 'system', `The sub-agent ${piece.name} is ${piece.status}.`, { observation: { results: [result] }, extra: { child_thread_id: piece.thread_id } })
+      }
+      case 'note': return this.made(piece.at, 'system', noteText(piece), { extra: { event: piece.name, ...(piece.data && { data: piece.data }) } })
+    }
+  }
+
+  private async segment({ at, segment_id, catalog_hash, reason, prompt_path, catalog_path }: SegmentEntry): Promise<JsonObject> {
+    this.catalog ??= catalog_path
+    const prompt = await this.files.read(prompt_path)
+    return this.made(at, 'system', prompt ?? `The system prompt of ${segment_id} is in ${prompt_path}.`, { extra: { segment_id, catalog_hash, reason } })
+  }
+
+  private step(step: StepRecord): JsonObject {
+    const { calls, texts, usage, ttft_ms, duration_ms, attempts } = step
+    const kept = texts.filter(({ status }) => status !== 'discarded')
+    const joined = (...types: string[]) => kept.filter(({ type }) => types.includes(type)).map(({ text }) => text).join('\n\n')
+    const reasoning = joined('reasoning')
+    const metrics = {
+      prompt_tokens: usage.input_tokens, completion_tokens: usage.output_tokens, cached_tokens: usage.cached_input_tokens,
+      ...(step.cost_usd !== null && { cost_usd: step.cost_usd }),
+      extra: {
+        cache_creation_tokens: usage.cache_creation_tokens, ttft_ms, duration_ms, attempts,
+        ...(usage.reasoning_tokens !== undefined && { reasoning_tokens: usage.reasoning_tokens }), ...(usage.estimated && { estimated: true }),
+      },
+    }
+    const failed = calls.filter(({ is_error }) => is_error).map(({ call_id }) => call_id)
+    const discarded = texts.length - kept.length
+    return this.made(step.started_at, 'agent', joined('text', 'plan'), {
+      ...(step.model && { model_name: step.model }),
+      ...(reasoning && { reasoning_content: reasoning }),
+      ...(calls.length > 0 && { tool_calls: calls.map(callOfAtif), observation: { results: calls.map((call) => resultOf(call, true)) } }),
+      ...(step.status === 'completed' && { metrics }),
+      llm_call_count: attempts,
+      extra: {
+        turn: this.turn,
+        ...(step.purpose !== undefined && { purpose: step.purpose }), ...(failed.length > 0 && { error_call_ids: failed }),
+        ...(discarded > 0 && { discarded_texts: discarded }), ...(step.status === 'cut' && { cut: true }),
+      },
+    })
+  }
+
+  private made(at: string, source: 'system' | 'user' | 'agent', message: string, more: JsonObject): JsonObject {
+    this.count += 1
+    if (at > this.last) this.last = at
+    return { step_id: this.count, timestamp: this.last, source, message, ...more }
+  }
+}
+
+const callOfAtif = (call: TracedCall): JsonObject => ({
+  tool_call_id: call.call_id,
+  function_name: call.tool,
+  arguments: argumentsOf(call),
+  extra: { effects: [...call.effects], ...(call.executor !== undefined && { executor: call.executor }), ...(call.outcome && { outcome: call.outcome }) },
+})
+
+function resultOf(call: TracedCall, asked: boolean): JsonObject {
+  const { call_id, output, error_code, duration_ms, exit_code, spool_path } = call
+  const extra = { duration_ms, ...(error_code !== undefined && { error_code }), ...(exit_code !== undefined && { exit_code }), ...(spool_path !== undefined && { spool_path }) }
+  return { ...(asked && { source_call_id: call_id }), content: output ?? 'The call was interrupted; it has no result.', extra }
+}
+
+/** One sentence about what left the context. */
+export const boundaryText = ({ what, trigger, tokens_before, tokens_after }: BoundaryEntry): string =>
+  what === 'reset' ? `The conversation began anew (${trigger}).` : `The conversation was compacted (${trigger})${tokens_before === undefined ? '' : `: ${tokens_before} tokens became ${tokens_after ?? 0}`}.`
+
+const contextChange = ({ what, trigger, tokens_before, tokens_after }: BoundaryEntry): JsonObject => ({
+  type: what, boundary: 'replace', trigger, ...(tokens_before !== undefined && { tokens_before }), ...(tokens_after !== undefined && { tokens_after }),
+})
+
+const noteText = ({ name, text }: NoteEntry): string => (text === '' ? name.replaceAll('_', ' ') : text)

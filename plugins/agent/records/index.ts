@@ -1,0 +1,13 @@
+export { atifOf, type RecordFiles } from './atif.js'
+export { deriveRecords } from './derived.js'
+export { readEvents, type LogFaults } from './log.js'
+export { openResponsesOf } from './open_responses.js'
+export { otelOf } from './otel.js'
+export { firstDifference } from './compare.js'
+export { moneyText, outlineOf, spanText } from './outline.js'
+export { tracePage, type PageOptions } from './page.js'
+export type { PageLimits } from './page_parts.js'
+export { isDenied, isFailed, reduce, reduceLog, RunReducer, type LoggedEvent } from './reduce.js'
+export type {
+  BoundaryEntry, ChildEntry, MessageEntry, NoteEntry, OwnCallEntry, TracedEnd as RunEnd, RunHead, RunPiece, TracedRun as Run, RunTotals, SegmentEntry, StepRecord, StepText, TracedCall, TurnEntry, TurnRecord,
+} from './types.js'

@@ -1,0 +1,139 @@
+import { visible } from '../../../core/base/index.js'
+import type { FileChange } from '../base/index.js'
+import { boundaryText } from './atif.js'
+import { moneyText, spanText } from './outline.js'
+import { argumentsOf, isDenied, isFailed } from './reduce.js'
+import type { TracedRun, StepRecord, TracedCall, TurnEntry, TurnRecord } from './types.js'
+
+export interface PageLimits {
+  /** Texts of calls whole; else each is cut at 64 KiB. */
+  full?: boolean
+}
+/** What a part of the page is made with. */
+interface PagePlace {
+  run: TracedRun
+  index: PageIndex
+  open: boolean
+  limits: PageLimits
+}
+const mostOfText = 64 * 1024
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+/** Text as HTML: no element comes of it, and what would turn or hide letters is shown by its number. */
+export const safe = (text: string): string => visible(text).replace(/[&<>"']/g, (letter) => entities[letter]!)
+
+/** A changed file and its lines. */
+export const changeText = ({ path, added_lines = 0, removed_lines = 0 }: FileChange): string => `${path} +${added_lines} −${removed_lines}`
+
+/** What the script searches and jumps to: ids in the order of the page, with a few words each and letters for errors, changes and denials. */
+export class PageIndex {
+  private readonly rows: [string, string, string][] = []
+
+  add(id: string, words: string, flags = ''): void {
+    this.rows.push([id, visible(words).slice(0, 160), flags])
+  }
+  /** Safe inside a script element. */
+  json(): string {
+    return JSON.stringify(this.rows).replace(/</g, '\\u003c')
+  }
+}
+
+/** A turn with its waterfall; what it holds is in a `details` element. */
+export function* pageTurn(turn: TurnRecord, place: PagePlace): Generator<string> {
+  const id = `turn-${turn.number}`
+  const from = Date.parse(turn.started_at) || 0
+  const span = Math.max(1, (Date.parse(turn.ended_at) || 0) - from)
+  const why = turn.code === undefined ? '' : `${turn.code}: ${turn.message ?? ''}`
+  const asked = turn.entries.find((entry) => entry.kind === 'message')
+  const state = turn.status === 'open' ? 'not ended' : turn.status
+  place.index.add(id, `turn ${turn.number} ${why}`, turn.status === 'failed' ? 'e' : '')
+  const about = `${state}, ${spanText(span)}${turn.cost_usd === undefined ? '' : `, ${moneyText(turn.cost_usd)}`}`
+  yield `<details class="turn" id="${id}"${place.open ? ' open' : ''}><summary><h2>Turn ${turn.number}</h2> <span class="${turn.status === 'failed' ? 'bad' : 'dim'}">${about}</span>
+<span class="ask">${safe((asked?.text ?? '').slice(0, 200))}</span></summary>${why ? `<p class="bad">${safe(why)}</p>` : ''}`
+  const scale = (at: string): number => Math.min(100, Math.max(0, (((Date.parse(at) || from) - from) / span) * 100))
+  // How many steps of the model still carry what a call gave: until the conversation is shortened.
+  const later = stepsLeft(turn.entries)
+  for (const [at, entry] of turn.entries.entries()) yield entryHtml(entry, { ...place, scale, later: later[at]! })
+  yield '</details>'
+}
+
+function stepsLeft(entries: readonly TurnEntry[]): number[] {
+  const left: number[] = []
+  let count = 0
+  for (const entry of [...entries].reverse()) {
+    if (entry.kind === 'boundary') count = 0
+    left.unshift(count)
+    if (entry.kind === 'step' && entry.purpose === undefined) count += 1
+  }
+  return left
+}
+
+interface EntryPlace extends PagePlace {
+  scale(at: string): number
+  later: number
+}
+
+function entryHtml(entry: TurnEntry, place: EntryPlace): string {
+  switch (entry.kind) {
+    case 'message': return `<section class="said"><h3>${safe(entry.origin)}</h3><pre>${safe(entry.text)}</pre></section>`
+    case 'step': return stepHtml(entry, place)
+    case 'own_call': return `<section class="step"><h3>Harness</h3>${callHtml(entry.call, place)}</section>`
+    case 'boundary': return `<p class="boundary">${safe(boundaryText(entry))}${entry.history_path === undefined ? '' : ` What left is in <code>${safe(entry.history_path)}</code>.`}</p>`
+    case 'segment': return `<p class="dim">Prompt and tools were frozen: ${safe(entry.reason)}, <code>${safe(entry.prompt_path)}</code></p>`
+    case 'child': return `<p>Sub-agent ${safe(entry.name)}: ${safe(entry.status)} ${safe(entry.summary ?? '')}</p>`
+    case 'note': return noteHtml(entry.id, entry.name, entry.text, entry.error, place)
+  }
+}
+
+function noteHtml(id: string, name: string, text: string, error: boolean, { index }: EntryPlace): string {
+  const anchor = `note-${id.replace(/[^\w-]/g, '_')}`
+  index.add(anchor, `${name} ${text}`, error ? 'e' : '')
+  return `<p id="${anchor}" tabindex="-1" class="${error ? 'bad' : 'note'}"><b>${safe(name.replaceAll('_', ' '))}</b> ${safe(text)}</p>`
+}
+
+const bar = (kind: string, from: number, to: number): string => `<i class="${kind}" style="left:${from.toFixed(2)}%;width:${Math.max(0.2, to - from).toFixed(2)}%"></i>`
+
+function stepHtml(step: StepRecord, place: EntryPlace): string {
+  const { usage, calls, texts, position, started_at, ended_at } = step
+  const id = `step-${position}`
+  place.index.add(id, `step ${position} ${texts.map(({ text }) => text).join(' ').slice(0, 120)}`, step.status === 'cut' ? 'e' : '')
+  const { scale } = place
+  const model = bar('model', scale(started_at), scale(calls[0]?.started_at ?? ended_at))
+  const waits = calls.filter(({ answered }) => (answered?.wait_ms ?? 0) > 0).map((call) => bar('wait', scale(call.started_at), scale(call.ended_at)))
+  const bars = calls.map((call) => bar(isFailed(call) ? 'tool failed' : 'tool', scale(call.started_at), scale(call.ended_at)))
+  const about = [
+    spanText(step.duration_ms), `${usage.input_tokens} in`, `${usage.cached_input_tokens} cached`, `${usage.output_tokens} out`, moneyText(step.cost_usd),
+    ...(step.attempts > 1 ? [`${step.attempts} attempts`] : []), ...(step.status === 'cut' ? ['cut off'] : []),
+  ]
+  const said = texts.filter(({ text }) => text !== '').map(({ type, text, status }) => `<div class="${type}">${status === 'completed' ? '' : `<b>${status}</b> `}<pre>${safe(text)}</pre></div>`)
+  return `<section class="step" id="${id}" tabindex="-1"><h3>Step ${position}${step.purpose === undefined ? '' : ` (${safe(step.purpose)})`}</h3> <span class="dim">${about.join(' · ')}</span>
+<div class="flow" aria-hidden="true">${model}${waits.join('')}${bars.join('')}</div>${said.join('')}${calls.map((call) => callHtml(call, place)).join('')}</section>`
+}
+
+function callHtml(call: TracedCall, { index, later, limits }: EntryPlace): string {
+  const { tool, output, bytes, duration_ms, exit_code, error_code, asked, answered } = call
+  const id = `call-${call.call_id.replace(/[^\w-]/g, '_')}`
+  const failed = isFailed(call)
+  const input = argumentsOf(call)
+  const brief = call.command ?? Object.values(input).filter((value) => typeof value === 'string').join(' ').slice(0, 120)
+  index.add(id, `${tool} ${brief} ${error_code ?? ''}`, `${failed ? 'e' : ''}${call.changes ? 'c' : ''}${isDenied(call) ? 'd' : ''}`)
+  const weight = bytes > 0 ? `≈ ${Math.ceil(bytes / 4)} tokens${later > 0 ? ` × ${later} later requests` : ''}` : undefined
+  const state = [error_code, exit_code === undefined ? undefined : `exit ${exit_code}`, spanText(duration_ms), weight].filter((one) => one !== undefined)
+  const facts = [
+    ...(asked ? [`Asked by ${asked.policy}: ${asked.reason}`] : []),
+    ...(answered ? [`Answer: ${answered.decision}${answered.scope === undefined ? '' : `, ${answered.scope}`}, after ${spanText(answered.wait_ms)}`] : []),
+    ...(call.effects.length > 0 ? [`Effects: ${call.effects.join(', ')}${call.executor === undefined ? '' : `, run in ${call.executor}`}`] : []),
+    ...(call.changes ?? []).map((change) => `${change.kind} ${changeText(change)}`),
+  ]
+  const written = safe(JSON.stringify(input, null, 1).slice(0, limits.full ? Infinity : mostOfText))
+  const [kind, mark, tone] = failed ? ['call failed', '✗', 'bad'] : ['call', '✓', 'dim']
+  return `<details class="${kind}" id="${id}"><summary>${mark} <b>${safe(tool)}</b> <code>${safe(brief.slice(0, 120))}</code> <span class="${tone}">${safe(state.join(' · '))}</span></summary>
+${facts.length > 0 ? `<p class="dim">${facts.map(safe).join('<br>')}</p>` : ''}<h4>Input</h4><pre>${written}</pre><h4>Output</h4>${outputHtml(output, call, limits)}</details>`
+}
+
+function outputHtml(output: string | undefined, { spool_path }: TracedCall, { full }: PageLimits): string {
+  if (output === undefined) return '<p class="bad">The call was interrupted; it has no output.</p>'
+  const rest = full ? 0 : output.length - mostOfText
+  const where = spool_path === undefined ? 'the log; --full shows it' : spool_path
+  return `<pre>${safe(rest > 0 ? output.slice(0, mostOfText) : output)}</pre>${rest > 0 ? `<p class="dim">${rest} more letters are in ${safe(where)}.</p>` : ''}`
+}

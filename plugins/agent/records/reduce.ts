@@ -1,0 +1,299 @@
+import type { JsonObject } from '../../../core/base/index.js'
+import type { FileChange, ThreadEvent, ThreadItem, Usage } from '../base/index.js'
+import type { TracedCall, TracedRun, RunHead, RunPiece, RunTotals, StepRecord, StepText, TurnRecord } from './types.js'
+
+/** Events as logs have them: of versions to come there may be more. */
+export type LoggedEvent = ThreadEvent
+const noUsage = (): Usage => ({ input_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0, output_tokens: 0 })
+
+/**
+ * The whole of a log at once: `reduce(events)`. Takes what `readEvents` gives, `onEvent` was told, or `vtcode exec --json` printed; events and
+ * fields that it does not know are counted and passed by. Never throws for what a log says.
+ */
+export function reduce(events: Iterable<LoggedEvent>): TracedRun {
+  const reducer = new RunReducer()
+  const run = new RunCollector(reducer)
+  for (const event of events) run.take(reducer.add(event))
+  run.take(reducer.end())
+  return run.whole()
+}
+
+/** The same from a log that is read piece by piece. */
+export async function reduceLog(events: AsyncIterable<LoggedEvent>): Promise<TracedRun> {
+  const reducer = new RunReducer()
+  const run = new RunCollector(reducer)
+  for await (const event of events) run.take(reducer.add(event))
+  run.take(reducer.end())
+  return run.whole()
+}
+
+/** Pieces as turns. */
+export class RunCollector {
+  private readonly turns: TurnRecord[] = []
+  /** What came between two turns. */
+  private between: TurnRecord['entries'] = []
+
+  constructor(private readonly reducer: Pick<RunReducer, 'head' | 'totals'>) {}
+
+  take(pieces: readonly RunPiece[]): void {
+    for (const piece of pieces) this.put(piece)
+  }
+
+  private put(piece: RunPiece): void {
+    const last = this.turns.at(-1)
+    if (piece.kind === 'run_start' || piece.kind === 'run_end') return
+    if (piece.kind === 'turn_start') {
+      this.turns.push({ ...piece.turn, status: 'open', ended_at: piece.turn.started_at, entries: this.between })
+      this.between = []
+    } else if (piece.kind === 'turn_end') Object.assign(last ?? {}, piece.turn)
+    else if (last?.status === 'open') last.entries.push(piece)
+    else this.between.push(piece)
+  }
+
+  whole(): TracedRun {
+    const { head, totals } = this.reducer
+    const last = this.turns.at(-1)
+    if (last) last.entries.push(...this.between)
+    else if (this.between.length > 0) this.turns.push({ turn_id: '', number: 0, started_at: head.started_at, ended_at: totals.ended_at, status: 'open', entries: this.between })
+    this.between = []
+    return { head, turns: this.turns, totals }
+  }
+}
+
+/** Keeps of a log only what is not finished: what a step needs is held until the step ends, and let go. */
+export class RunReducer {
+  readonly head: RunHead = { session_id: '', thread_id: '', model: '', mode: '', cwd: '', version: '', started_at: '' }
+  readonly totals: RunTotals = { runs: 0, turns: 0, steps: 0, calls: 0, failed_calls: 0, usage: noUsage(), cost_usd: 0, files: [], ended_at: '', unknown_events: 0 }
+  private readonly calls = new Map<string, TracedCall>()
+  /** Those of `calls` that the model did not ask for. */
+  private readonly own = new Map<string, TracedCall>()
+  private readonly files = new Map<string, FileChange>()
+  private texts: StepText[] = []
+  private turn = ''
+  /** When the last thing before the step under way was over. */
+  private since = ''
+  private lastStep = 0
+
+  add(event: LoggedEvent): RunPiece[] {
+    if (typeof event.ts === 'string') this.totals.ended_at = event.ts
+    switch (event.type) {
+      case 'thread.started': return this.begin(event)
+      case 'thread.completed': return this.over(event)
+      case 'turn.started':
+        this.turn = event.turn_id ?? `turn-${this.totals.turns + 1}`
+        this.since = event.ts
+        this.totals.turns += 1
+        return [{ kind: 'turn_start', turn: { turn_id: this.turn, number: event.turn_number, started_at: event.ts, ...(event.token_breakdown && { breakdown: event.token_breakdown }) } }]
+      case 'turn.completed':
+        return this.close(event.ts, { status: 'completed', usage: event.usage, cost_usd: event.cost_usd })
+      case 'turn.failed':
+        return this.close(event.ts, { status: 'failed', code: event.code, message: event.message, ...(event.usage && { usage: event.usage }) })
+      case 'step.completed': return this.step(event)
+      case 'item.started': return this.started(event.item, event.ts)
+      case 'item.completed': return this.completed(event.item, event.ts)
+      default: return this.rest(event)
+    }
+  }
+
+  /** What is still open when the log is over. */
+  end(): RunPiece[] {
+    const at = this.totals.ended_at
+    return this.turn === '' ? this.cut(at) : this.close(at, { status: 'open' })
+  }
+
+  private begin(event: LoggedEvent & { type: 'thread.started' }): RunPiece[] {
+    const { session_id, thread_id, parent_thread_id, model, mode, cwd, version, ts: started_at } = event
+    // A process that was killed wrote no end.
+    const left = this.end()
+    const head = { session_id, thread_id, ...(parent_thread_id !== undefined && { parent_thread_id }), model, mode, cwd, version, started_at }
+    if (this.totals.runs === 0) Object.assign(this.head, head)
+    this.totals.runs += 1
+    this.since = started_at
+    delete this.totals.end
+    return [...left, { kind: 'run_start', head }]
+  }
+
+  private over({ ts: at, outcome_code, subtype, result, stop_reason, verified, verification, not_applied }: LoggedEvent & { type: 'thread.completed' }): RunPiece[] {
+    const left = this.end()
+    const end = {
+      at, outcome_code, subtype, verified,
+      ...(result !== undefined && { result }), ...(stop_reason !== undefined && { stop_reason }), ...(verification && { verification }), ...(not_applied && { not_applied }),
+    }
+    this.totals.end = end
+    return [...left, { kind: 'run_end', end }]
+  }
+
+  private close(at: string, how: Pick<TurnRecord, 'status' | 'code' | 'message' | 'usage' | 'cost_usd'>): RunPiece[] {
+    const left = this.cut(at)
+    const turn_id = this.turn
+    this.turn = ''
+    return [...left, { kind: 'turn_end', turn: { turn_id, ended_at: at, ...how } }]
+  }
+
+  /** A step that never ended: what there is of it is told. */
+  private cut(at: string): RunPiece[] {
+    const calls = this.takeCalls(at)
+    const own: RunPiece[] = [...this.own.values()].map((call) => ({ kind: 'own_call', at: call.started_at, call: { ...call, ended_at: at } }))
+    this.own.clear()
+    if (calls.length === 0 && this.texts.length === 0) return own
+    return [...own, this.made({ step: this.lastStep + 1, status: 'cut', model: this.head.model, usage: noUsage(), cost_usd: null, ttft_ms: 0, duration_ms: 0, attempts: 1 }, calls, at)]
+  }
+
+  private step(event: LoggedEvent & { type: 'step.completed' }): RunPiece[] {
+    const { step, model, finish_reason, usage, cost_usd = null, ttft_ms = 0, duration_ms = 0, attempts = 1, purpose, ts } = event
+    if (purpose === undefined) this.lastStep = step
+    addUsage(this.totals, usage, cost_usd)
+    return [this.made({ step, status: 'completed', model, finish_reason, usage, cost_usd, ttft_ms, duration_ms, attempts, ...(purpose !== undefined && { purpose }) }, this.takeCalls(ts), ts)]
+  }
+
+  private made(about: Omit<StepRecord, 'kind' | 'position' | 'started_at' | 'ended_at' | 'texts' | 'calls'>, calls: TracedCall[], ended_at: string): StepRecord {
+    const texts = this.texts
+    this.texts = []
+    this.totals.steps += 1
+    // The model is done when its first call begins; before it answered there may have been waits.
+    const answered = calls[0]?.started_at ?? ended_at
+    const took = Math.min(Math.max(Number(about.duration_ms) || 0, 0), 1e12)
+    const began = new Date((Date.parse(answered) || 1e12) - took).toISOString()
+    const started_at = took > 0 && began > this.since ? began : this.since
+    this.since = ended_at
+    return { kind: 'step', position: this.totals.steps, ...about, started_at, ended_at, texts, calls }
+  }
+
+  /** A call that has not ended stays with the step that asked for it. */
+  private takeCalls(ended_at: string): TracedCall[] {
+    const calls = [...this.calls.values()].map((call) => (call.status === 'in_progress' ? { ...call, ended_at } : call))
+    this.calls.clear()
+    return calls
+  }
+
+  private started(item: ThreadItem, at: string): RunPiece[] {
+    if (item.type === 'tool_invocation') (item.origin === 'harness' ? this.own : this.calls).set(item.call_id, callOf(item, at))
+    return []
+  }
+
+  private completed(item: ThreadItem, at: string): RunPiece[] {
+    switch (item.type) {
+      case 'user_message':
+        this.since = at
+        return [{ kind: 'message', at, id: item.id, origin: item.origin, text: item.text }]
+      case 'agent_message': case 'reasoning': case 'plan':
+        this.texts.push({ id: item.id, type: item.type === 'agent_message' ? 'text' : item.type, text: item.text, status: item.status })
+        return []
+      case 'tool_invocation': return this.ended(item, at)
+      case 'tool_output': case 'command_execution': case 'file_change':
+        this.about(item)
+        return []
+      case 'harness':
+        return [{ kind: 'note', at, id: item.id, name: item.event, text: item.message ?? '', error: false, ...(item.data && { data: item.data }) }]
+      case 'error':
+        return [{ kind: 'note', at, id: item.id, name: item.code, text: item.message, error: true }]
+      default: return this.strange(item, at)
+    }
+  }
+
+  /** Items that newer versions write, or that say a call once more. */
+  private strange(item: ThreadItem, at: string): RunPiece[] {
+    const { type, id, child_thread_id, agent_name, status, summary, query } = item as unknown as Record<string, string>
+    if (type === 'subagent' && child_thread_id !== undefined) {
+      return [{ kind: 'child', at, id: id ?? child_thread_id, thread_id: child_thread_id, name: agent_name ?? '', status: status ?? '', ...(summary !== undefined && { summary }) }]
+    }
+    // Tools of servers and searches of the web are said by their calls.
+    if (type !== 'mcp_tool_call' && query === undefined) this.totals.unknown_events += 1
+    return []
+  }
+
+  private ended(item: ThreadItem & { type: 'tool_invocation' }, at: string): RunPiece[] {
+    const call = this.callNamed(item.call_id) ?? callOf(item, at)
+    const { status, outcome, executor } = item
+    Object.assign(call, { status, ended_at: at, arguments: item.arguments, ...(outcome && { outcome }), ...(executor !== undefined && { executor }) })
+    this.totals.calls += 1
+    if (isFailed(call)) this.totals.failed_calls += 1
+    if (item.origin !== 'harness') {
+      this.calls.set(item.call_id, call)
+      return []
+    }
+    this.own.delete(item.call_id)
+    this.since = at
+    return [{ kind: 'own_call', at: call.started_at, call }]
+  }
+
+  private callNamed(id: string): TracedCall | undefined {
+    return this.calls.get(id) ?? this.own.get(id)
+  }
+
+  /** What items say of a call beside its own. */
+  private about(item: ThreadItem & { type: 'tool_output' | 'command_execution' | 'file_change' }): void {
+    const call = this.callNamed(item.call_id)
+    if (item.type === 'file_change') for (const change of item.changes) this.change(change)
+    if (!call) return
+    if (item.type === 'file_change') call.changes = [...(call.changes ?? []), ...item.changes]
+    else if (item.type === 'command_execution') call.command = item.command
+    else {
+      const { output, bytes, is_error, duration_ms, error_code, exit_code, spool_path } = item
+      const more = { ...(error_code !== undefined && { error_code }), ...(exit_code !== undefined && { exit_code }), ...(spool_path !== undefined && { spool_path }) }
+      Object.assign(call, { output, bytes, is_error, duration_ms }, more)
+    }
+  }
+
+  private change({ path, kind, added_lines = 0, removed_lines = 0 }: FileChange): void {
+    const known = this.files.get(path)
+    this.files.set(path, { path, kind: known?.kind === 'add' && kind === 'update' ? 'add' : kind, added_lines: (known?.added_lines ?? 0) + added_lines, removed_lines: (known?.removed_lines ?? 0) + removed_lines })
+    this.totals.files = [...this.files.values()]
+  }
+
+  private rest(event: LoggedEvent): RunPiece[] {
+    const at = event.ts
+    const id = `event-${event.seq}`
+    switch (event.type) {
+      case 'segment.started': {
+        const { segment_id, model, reason, prompt_path, catalog_path, catalog_hash } = event
+        return [{ kind: 'segment', at, segment_id, model, reason, prompt_path, catalog_path, catalog_hash }]
+      }
+      case 'thread.compact_boundary': {
+        const { trigger, tokens_before, tokens_after, original_message_count: messages_before, compacted_message_count: messages_after, history_artifact_path: history_path } = event
+        return [{ kind: 'boundary', at, what: 'compaction', trigger, tokens_before, tokens_after, messages_before, messages_after, ...(history_path !== undefined && { history_path }) }]
+      }
+      case 'context.reset': return [{ kind: 'boundary', at, what: 'reset', trigger: event.trigger }]
+      case 'permission.requested':
+        Object.assign(this.callNamed(event.call_id) ?? {}, { asked: { reason: event.reason, policy: event.policy } })
+        return []
+      case 'permission.resolved':
+        Object.assign(this.callNamed(event.call_id) ?? {}, { answered: { decision: event.decision, wait_ms: event.wait_ms, ...(event.scope && { scope: event.scope }) } })
+        return []
+      case 'plan.approval.requested': return [{ kind: 'note', at, id, name: event.type, text: event.plan_file, error: false }]
+      case 'plan.approval.resolved': return [{ kind: 'note', at, id, name: event.type, text: event.decision, error: false }]
+      case 'interjected': return [{ kind: 'note', at, id, name: event.type, text: event.source, error: false }]
+      case 'error': return [{ kind: 'note', at, id, name: event.code, text: event.message, error: true }]
+      default:
+        if (event.type !== 'item.updated') this.totals.unknown_events += 1
+        return []
+    }
+  }
+}
+
+function callOf({ id, call_id, tool_call_id, tool_name, arguments: given, effects, status }: ThreadItem & { type: 'tool_invocation' }, at: string): TracedCall {
+  return {
+    call_id, item_id: id, tool: tool_name, effects: Array.isArray(effects) ? effects : [], status, started_at: at, ended_at: at, duration_ms: 0, bytes: 0, is_error: false,
+    ...(tool_call_id !== undefined && { tool_call_id }), ...(given !== undefined && { arguments: given }),
+  }
+}
+
+function addUsage(totals: RunTotals, usage: Usage, cost: number | null): void {
+  const sum = totals.usage
+  for (const key of ['input_tokens', 'cached_input_tokens', 'cache_creation_tokens', 'output_tokens'] as const) sum[key] += usage[key] ?? 0
+  if (usage.reasoning_tokens !== undefined) sum.reasoning_tokens = (sum.reasoning_tokens ?? 0) + usage.reasoning_tokens
+  if (usage.estimated) sum.estimated = true
+  totals.cost_usd = totals.cost_usd === null || cost === null ? null : totals.cost_usd + cost
+}
+
+/** A call that did not do what it was for; a command that ended with an error code counts too. */
+export const isFailed = ({ outcome, is_error, exit_code, status }: TracedCall): boolean =>
+  is_error || status === 'failed' || (outcome !== undefined && outcome !== 'success') || (exit_code !== undefined && exit_code !== 0)
+
+/** A call that a policy or a person refused. */
+export const isDenied = ({ outcome, error_code }: TracedCall): boolean =>
+  outcome === 'permission_rejected' || outcome === 'permission_cancelled' || outcome === 'hook_denied' || (error_code?.startsWith('VT_POLICY_') ?? false)
+
+/** The arguments of a call as an object: what a model wrote that is none stands under `value`. */
+export const argumentsOf = ({ arguments: given }: TracedCall): JsonObject =>
+  typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as JsonObject) : given === undefined ? {} : ({ value: given } as JsonObject)

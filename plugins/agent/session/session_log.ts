@@ -1,0 +1,55 @@
+import { readdir } from 'node:fs/promises'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { callsFolder, openOwn, readOwn } from '../../lib/state/index.js'
+import { AgentError, type Store } from '../base/index.js'
+import { validId } from './store.js'
+
+const pieceBytes = 256 * 1024
+
+/** Which files of events a session has, the oldest first; what has grown large was put aside under a number. */
+async function logFiles(ref: string): Promise<string[]> {
+  const numbered = (await readdir(ref)).flatMap((name) => /^events\.(\d+)\.jsonl$/.exec(name)?.[1] ?? []).map(Number)
+  return [...numbered.sort((a, b) => a - b).map((number) => `events.${number}.jsonl`), 'events.jsonl']
+}
+
+/** Whether a session has left events. */
+export const hasEvents = async (workspace: Workspace, id: string): Promise<boolean> =>
+  validId(id) && (await workspace.stat(`${callsFolder}/${id}/events.jsonl`).catch(() => undefined)) !== undefined
+
+/** All events of a session as bytes, in pieces, in order. Throws VT_SESSION_NOT_FOUND. */
+export async function* eventBytes(workspace: Workspace, id: string): AsyncGenerator<Buffer> {
+  if (!(await hasEvents(workspace, id))) throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' has left no events in this workspace.`)
+  await using folder = await workspace.openDirectory(`${callsFolder}/${id}`)
+  for (const name of await logFiles(folder.ref)) {
+    const file = await openOwn(`${folder.ref}/${name}`)
+    try {
+      const buffer = Buffer.alloc(pieceBytes)
+      for (;;) {
+        const { bytesRead } = await file.read(buffer, 0, pieceBytes, null)
+        if (bytesRead === 0) break
+        yield buffer.subarray(0, bytesRead)
+      }
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+/** A file of a session's folder; `undefined` where it is gone, is no file of ours, or the path leads elsewhere. */
+export async function fileOfSession(workspace: Workspace, id: string, path: string): Promise<string | undefined> {
+  if (!validId(id) || !/^(?:prompts\/)?[\w.-]+$/.test(path) || path.includes('..')) return undefined
+  try {
+    const [name, folder] = path.split('/').reverse()
+    await using handle = await workspace.openDirectory(folder === undefined ? `${callsFolder}/${id}` : `${callsFolder}/${id}/${folder}`)
+    return await readOwn(`${handle.ref}/${name}`)
+  } catch {
+    return undefined
+  }
+}
+
+/** A session that is under way, for whoever makes something of its log. */
+export const placeOfSession = (workspace: Workspace, store: Pick<Store, 'write'>, id: string) => ({
+  bytes: () => eventBytes(workspace, id),
+  files: { read: (path: string) => fileOfSession(workspace, id, path) },
+  write: (name: string, text: string): Promise<void> => store.write(name, text),
+})

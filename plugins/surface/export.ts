@@ -1,0 +1,91 @@
+import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
+import { oneLine, runCommand, verb } from '../lib/terminal/index.js'
+
+type Agent = typeof import('../agent/cli/index.js')
+interface ExportFlags {
+  out?: string
+  content?: true
+  force?: true
+}
+interface Exporting {
+  agent: Agent
+  workspace: Workspace
+  io: Io
+  id: string
+}
+
+/** `vtcode export`: a session in a format of other programs, or as a folder that another machine opens. */
+export default async function exportSession(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  let code = 0
+  const command = verb('export', 'Writes a session as ATIF, Open Responses or OpenTelemetry, to stdout or a file, or as a folder that another machine opens.', io)
+  const format = (name: string, description: string, write: (here: Exporting, flags: ExportFlags) => Promise<void>) => {
+    const one = command.command(name).argument('[session]', 'its id; default: your last one').description(description)
+    if (name === 'folder') one.requiredOption('--out <folder>', 'a folder of the workspace that does not exist yet')
+    else one.option('--out <file>', 'a file of the workspace; default: stdout')
+    if (name === 'otel') one.option('--content', 'with what people, models and tools said')
+    one.option('--force', 'also a session that is flagged no-export')
+    one.action(async (id: string | undefined, flags: ExportFlags) => void (code = await run(kernel, io, id, flags, write)))
+  }
+  format('atif', 'an ATIF-v1.7 trajectory, one JSON document', async (here, { out }) => {
+    const { events, files, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
+    await written(here, out, here.agent.atifOf(events, files))
+    here.agent.tellFaults(io, faults)
+  })
+  format('open-responses', 'Open Responses 2026-04-24, a streamed event a line', async (here, { out }) => {
+    const { events, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
+    await written(here, out, here.agent.openResponsesOf(events))
+    here.agent.tellFaults(io, faults)
+  })
+  format('otel', 'OTLP/JSON spans by the GenAI conventions, for a collector; nothing is sent', async (here, { out, content }) => {
+    const { events, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
+    await written(here, out, here.agent.otelOf(events, { content: content ?? false }))
+    here.agent.tellFaults(io, faults)
+  })
+  format('folder', 'events, prompts and manifest, for `vtcode trace <folder>` on another machine', (here, { out }) => folder(here, out!))
+  return runCommand(command, argv.length === 0 ? ['--help'] : argv, () => code)
+}
+
+async function run(kernel: Kernel, io: Io, named: string | undefined, flags: ExportFlags, write: (here: Exporting, flags: ExportFlags) => Promise<void>): Promise<number> {
+  const agent = await import('../agent/cli/index.js')
+  const workspace = openWorkspace(kernel.workspace, kernel)
+  try {
+    const id = await agent.sessionMeant(workspace, named, io)
+    if (!flags.force) await agent.refuseFlagged(workspace, id)
+    await write({ agent, workspace, io, id }, flags)
+    return 0
+  } catch (error) {
+    return agent.printFailure(kernel, error, io)
+  } finally {
+    workspace.close()
+  }
+}
+
+const written = ({ agent, workspace, io }: Exporting, out: string | undefined, pieces: AsyncIterable<string>): Promise<void> =>
+  out === undefined ? agent.printPieces(io, pieces) : agent.writePieces(workspace, out, pieces).then(() => told(io, out))
+
+const told = (io: Io, path: string): void => void io.stdout.write(`${oneLine(path)}\n`)
+
+/** What a trace is made of, and nothing that could be gone on with: no journal, no queue, no images. */
+async function folder({ agent, workspace, io, id }: Exporting, out: string): Promise<void> {
+  const place = workspace.normalize(out)
+  await workspace.write(`${place}/.gitignore`, Buffer.from('*\n'), 'nothing')
+  const { events, files, faults } = await agent.recordsOfSession(workspace, id)
+  const prompts = new Set<string>()
+  const lines = async function* () {
+    for await (const event of events) {
+      if (event.type === 'segment.started') prompts.add(event.prompt_path).add(event.catalog_path)
+      yield agent.eventLine(event)
+    }
+  }
+  await agent.writePieces(workspace, `${place}/events.jsonl`, lines())
+  for (const path of prompts) {
+    const text = await files.read(path)
+    if (text !== undefined) await workspace.write(`${place}/${path}`, Buffer.from(text), 'anything')
+  }
+  const known = (await agent.listSessions(workspace)).find(({ session_id }) => session_id === id)
+  // Where it lay says nothing to another machine.
+  const { workspace: _, ...manifest } = known ?? { workspace: '' }
+  await workspace.write(`${place}/manifest.json`, Buffer.from(`${JSON.stringify(manifest)}\n`), 'anything')
+  agent.tellFaults(io, faults)
+  told(io, place)
+}

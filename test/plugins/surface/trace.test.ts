@@ -1,0 +1,135 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seriousFaults, startBrowser } from '../../support/browser_page.js'
+import { lacks } from '../../support/exec.js'
+import { home, vtcode, type Home } from '../../support/peer.js'
+import { eventful, TraceLog } from '../../support/trace_log.js'
+
+const evil = '</script><img src=x onerror="window.hit=1"><!-- \u202egnirts \u001b[2J'
+
+describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
+  let place: Home
+  let browser: Browser
+  const requests: string[] = []
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    place = await home({ url: 'http://127.0.0.1:9' })
+    const put = (id: string, text: string) => {
+      mkdirSync(join(place.root, '.vtcode/sessions', id), { recursive: true })
+      writeFileSync(join(place.root, '.vtcode/sessions', id, 'events.jsonl'), text)
+    }
+    put('ses_one', eventful().text)
+    put('ses_evil', new TraceLog('ses_evil').begin(evil).ask(evil).say({ type: 'agent_message', text: evil, status: 'completed' }).call(evil, { evil }, { output: `${evil}${'x'.repeat(200_000)}` }).stepEnd().turnEnd().end({ result: evil }).text)
+    const other = new TraceLog('ses_two').begin().ask('Fix the parser of src/a.ts.').call('unified_file', { action: 'read', path: 'src/a.ts' }).call('unified_search', { action: 'grep', pattern: 'b' }).stepEnd().turnEnd().end()
+    put('ses_two', other.text)
+    const large = new TraceLog('ses_large').begin()
+    for (let turn = 0; turn < 20; turn++) {
+      large.ask(`part ${turn}`)
+      for (let step = 0; step < 50; step++) {
+        for (let call = 0; call < 10; call++) large.call('unified_exec', { action: 'run', command: `echo ${turn}-${step}-${call}` }, turn === 19 && step === 49 && call === 9 ? { error_code: 'VT_CALL_FAILED', output: 'lost' } : { output: `line of ${turn} ${step} ${call}\n`.repeat(4), command: `echo ${turn}-${step}-${call}`, exit_code: 0 })
+        large.stepEnd()
+      }
+      large.turnEnd()
+    }
+    put('ses_large', large.end().text)
+    browser = await startBrowser()
+  }, 60_000)
+  afterAll(async () => {
+    await browser?.close()
+    await place?.[Symbol.asyncDispose]()
+  })
+
+  const make = async (...args: string[]): Promise<string> => {
+    const { code, out, err } = await vtcode(place, ['trace', ...args])
+    expect([code, err]).toEqual([0, ''])
+    return pathToFileURL(join(place.root, out.trim())).href
+  }
+  const open = async (url: string, how: Parameters<Browser['newContext']>[0] = {}): Promise<Page> => {
+    const page = await (await browser.newContext(how)).newPage()
+    requests.length = complaints.length = 0
+    page.on('request', (request) => requests.push(request.url()))
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await page.goto(url)
+    return page
+  }
+  const focused = (page: Page) => page.evaluate('document.activeElement.closest("[id]").id')
+
+  it('asks for nothing, says what happened, goes by keys to errors, changes and denials, and axe finds nothing serious in either scheme', async () => {
+    const url = await make('ses_one')
+    const page = await open(url, { colorScheme: 'light' })
+    expect(await page.title()).toBe('ses_one: success, verified')
+    expect(await page.locator('header').innerText()).toMatch(/0\.3060 USD[^]*10000 in[^]*npm test exit 0/)
+    await page.keyboard.press('e')
+    expect(await page.locator('.here').innerText()).toContain('VT_POLICY_DENIED')
+    expect(await focused(page)).toMatch(/^call-c2-/)
+    await page.keyboard.press('c')
+    expect(await page.locator('.here').innerText()).toContain('src/a.ts')
+    await page.keyboard.press('d')
+    expect(await page.locator('.here').innerText()).toContain('b.ts')
+    await page.keyboard.press('j')
+    await page.keyboard.press('/')
+    await page.keyboard.type('node x')
+    expect(await page.locator('#said').innerText()).toBe('1 match')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    expect(await page.locator('#found a').allInnerTexts()).toEqual(['unified_exec node x.js'])
+    await page.locator('#found a').click()
+    expect(await page.locator('.here').innerText()).toContain('exit 3')
+    expect(await seriousFaults(page)).toEqual([])
+    expect([requests.filter((one) => one !== url), complaints]).toEqual([[], []])
+    const dark = await open(`${url}#step-4`, { colorScheme: 'dark' })
+    expect(await focused(dark)).toBe('step-4')
+    expect(await seriousFaults(dark)).toEqual([])
+  }, 60_000)
+
+  it('is whole without its script, and makes no element of text', async () => {
+    const url = await make('ses_evil')
+    const plain = await open(url, { javaScriptEnabled: false })
+    expect(await plain.locator('main').innerText()).toContain('Final answer')
+    expect(await plain.locator('img').count()).toBe(0)
+    const page = await open(url)
+    expect([await page.evaluate('window.hit'), await page.locator('img').count(), requests.filter((one) => one !== url), complaints]).toEqual([undefined, 0, [], []])
+    expect(await page.content()).not.toMatch(/[\u202e\u001b]/)
+    const text = readFileSync(join(place.root, 'trace-ses_evil.html'), 'utf8')
+    expect([text.length < 150_000, text.includes('more letters are in the log; --full shows it')]).toEqual([true, true])
+    await make('ses_evil', '--full')
+    expect(readFileSync(join(place.root, 'trace-ses_evil.html'), 'utf8').length).toBeGreaterThan(200_000)
+  }, 60_000)
+
+  it('lays two runs side by side at the first call that differs', async () => {
+    const page = await open(await make('ses_one', '--compare', 'ses_two'))
+    expect(await page.locator('#difference').innerText()).toMatch(/^2 first difference[^]*"pattern":"a"[^]*"pattern":"b"/)
+    expect(await seriousFaults(page)).toEqual([])
+  }, 60_000)
+
+  it('of 10,000 calls is less than 10 MiB, and keys and filters look at an index', async () => {
+    const page = await open(await make('ses_large'))
+    expect(readFileSync(join(place.root, 'trace-ses_large.html')).length).toBeLessThan(10 * 1024 * 1024)
+    expect(await page.locator('details[open]').count()).toBe(0)
+    await page.keyboard.press('e')
+    expect(await page.locator('.here').innerText()).toContain('VT_CALL_FAILED')
+    // Only what it jumped to was opened.
+    expect(await page.locator('details[open]').count()).toBe(2)
+    await page.keyboard.press('/')
+    await page.keyboard.type('echo 7-3-')
+    expect(await page.locator('#said').innerText()).toBe('10 matches')
+    expect(complaints).toEqual([])
+  }, 60_000)
+})
+
+it('vtcode trace prints an outline, reads logs and folders by their path, and says what is wrong', async () => {
+  await using place = await home({ url: 'http://127.0.0.1:9' }, { 'log.jsonl': eventful().text.slice(0, -40), 'kept/events.jsonl': eventful().text })
+  const outline = await vtcode(place, ['trace', 'kept', '--format', 'text'])
+  expect([outline.code, outline.out.includes('success, verified: 2 turns, 4 steps, 7 calls (3 failed)')]).toEqual([0, true])
+  const cut = await vtcode(place, ['trace', 'log.jsonl', '--out', 'p.html'])
+  expect([cut.code, cut.out, cut.err.includes('the last line was cut off')]).toEqual([0, 'p.html\n', true])
+  for (const [args, text] of [[['ses_none'], 'VT_SESSION_NOT_FOUND'], [[], 'VT_SESSION_NOT_FOUND'], [['kept', '--out', '../p.html'], 'leads outside'], [['none.jsonl'], 'none.jsonl'], [['kept', '--turn', 'x'], 'a turn is a number'], [['kept', '--format', 'pdf'], 'html']] as const) {
+    const { code, err } = await vtcode(place, ['trace', ...args])
+    expect([code !== 0, err.includes(text)], `${args.join(' ')}: ${err}`).toEqual([true, true])
+  }
+}, 60_000)
