@@ -58,6 +58,7 @@ const readers: Record<string, RegExp> = {
   sandbox: /SandboxSettings/,
   output: /settings\.output|context\.settings/,
   trust: /settings\['trust'\]/,
+  telemetry: /AgentSettings/,
   ui: /settings\['ui'\]|uiSettings/,
   '$defs.provider': /interface ProviderEntry|\bsource: ProviderSource\b|\bentry\b/,
   '$defs.auth': /interface Auth|type Auth/,
