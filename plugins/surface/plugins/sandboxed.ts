@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { inside } from '../../../core/base/index.js'
 import { programFile, type Kernel } from '../../../core/index.js'
 import { tempFolder } from '../../lib/base/index.js'
@@ -11,7 +11,7 @@ import { tryAll, type Tried } from './self_test.js'
 
 const child = programFile('plugins/surface/plugins/validate_child.js')
 /** The files of this program, and the packages beside it. */
-const program = ['.', '../package.json', '../node_modules'].map((path) => programFile(path))
+const program = ['.', '../package.json', '../node_modules', ...(basename(programFile('../..')) === 'node_modules' ? ['../..'] : [])].map((path) => programFile(path))
 const SECONDS = 900
 const MAX_PRINTED = 1_048_576
 
