@@ -1,13 +1,14 @@
-import { existsSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { inside } from '../../../core/base/index.js'
+import { readBytes } from '../../../core/documents/index.js'
 import { programFile, type Kernel } from '../../../core/index.js'
 import { tempFolder } from '../../lib/base/index.js'
 import { runShort, type SandboxSettings } from '../../lib/process/index.js'
 import { confined, sandbox, steered } from '../../lib/sandbox/index.js'
 import type { Setting } from './bench.js'
 import { surroundings } from './install.js'
-import { tryAll, type Tried } from './self_test.js'
+import { noCounts, tryAll, type Tried } from './self_test.js'
 
 const child = programFile('plugins/surface/plugins/validate_child.js')
 /** The files of this program, and the packages beside it. */
@@ -47,12 +48,29 @@ export async function runConfined(setting: Setting, kernel: Kernel): Promise<Con
     const shown = [...program.filter((path) => existsSync(path)).map((path) => realpathSync(path)), shownOf(setting.path, io.env['HOME'] ?? '/')]
     const { file, args, env } = confined(found.tools, launch, await steered({ workspace: folder, writable: true, cwd: folder, settings, shown }))
     const ended = await runShort({ file, args, cwd: folder, env: env as Record<string, string> }, { signal: io.signal, seconds: SECONDS, most: MAX_PRINTED })
-    if (existsSync(report)) return { rows: JSON.parse(readFileSync(report, 'utf8')) as Tried[] }
+    const rows = reportIn(report)
+    if (rows) return { rows }
     const why = ended?.stderr.subarray(-2_048).toString().trim()
     return { rows: [], refused: `they did not come to an end in the sandbox${why ? `: ${why}` : ''}` }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** The plugin can write where the report stands: what is no file, too large or of another form is none. */
+function reportIn(file: string): Tried[] | undefined {
+  try {
+    const rows = JSON.parse(readBytes(file, { limit: MAX_PRINTED, real: (path) => path }).toString()) as unknown
+    return Array.isArray(rows) && rows.every(isTried) ? rows : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isTried(row: unknown): row is Tried {
+  const { id, examples, errors } = Object(row) as { [key in keyof Tried]: unknown }
+  const counts = Object(examples) as Record<string, unknown>
+  return typeof id === 'string' && Array.isArray(errors) && errors.every((text) => typeof text === 'string') && Object.keys(noCounts()).every((name) => typeof counts[name] === 'number')
 }
 
 /** A manifest alone brings its folder along, unless that holds the whole home of the user. */
