@@ -37,6 +37,16 @@ describe('the tracker of a task', () => {
     expect(tools).toContain('task_tracker')
   })
 
+  it('does the calls of one answer one after the other, in their order', async () => {
+    const { first } = await exec([
+      step(track('create', { title: 't', items: ['a'] }), track('add', { item: 'b' }), track('list'), track('update', { index: 2, status: 'completed' }), track('list')),
+      done,
+    ], [], { settings: off })
+    expect(first.outputs).toEqual(['1 [ ] a', ...Array(2).fill('1 [ ] a\n2 [ ] b'), ...Array(2).fill('1 [ ] a\n2 [x] b')])
+    const seen = first.events.filter(({ item }) => item?.type === 'tool_invocation').map(({ type, item }) => `${type} ${item.arguments.action}`)
+    expect(seen).toEqual(['create', 'add', 'list', 'update', 'list'].flatMap((action) => [`item.started ${action}`, `item.completed ${action}`]))
+  })
+
   it.each<[string, object, string, RegExp]>([
     ['twins', { action: 'create', title: 't', items: ['a', 'a'] }, 'VT_INPUT_INVALID', /items\[1\] is "a", as items\[0\] is/],
     ['an empty title', { action: 'create', title: '', items: ['a'] }, 'VT_INPUT_INVALID', /title/],

@@ -2,6 +2,7 @@ import { shortLine, type Effect, type JsonObject, type SlotInfo } from '../../..
 import { patchedPaths } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
+import type { CallTraits } from './components.js'
 import type { CallPart } from './types.js'
 
 /** What a call means, however it is spelt: its slot and its input in the words of the slot. Of what leads to no slot neither is known. */
@@ -13,9 +14,11 @@ export interface Meaning {
 /** Of a call that leads to no slot nothing is known, so that it may do anything. */
 const anything: readonly Effect[] = ['read', 'write', 'exec', 'net', 'ask']
 
-/** The worst a call can do. */
-export async function effectsOfCall(kernel: Kernel, name: string, input: unknown): Promise<readonly Effect[]> {
-  return (await kernel.resolve(name, input))?.effects ?? anything
+/** The worst a call can do, and whether others may run beside it: none beside a tool of the conversation, whose state it reads and changes. */
+export async function traitsOfCall(kernel: Kernel, name: string, input: unknown): Promise<CallTraits> {
+  const found = await kernel.resolve(name, input)
+  const effects = found?.effects ?? anything
+  return { effects, parallel_safe: isQuiet(effects) && !effects.includes('ask') && found?.slot.audience === undefined }
 }
 export const isQuiet = (effects: readonly Effect[]): boolean => !effects.includes('write') && !effects.includes('exec')
 

@@ -1,6 +1,6 @@
 export { alarm, clock, random, seeded, uuidOf, type Alarm } from './clock.js'
 export type { AgentProviders, CallTraits, Cause, Clock, Component, Delta, DeltaSink, EventSink, GivenComponents, Log, ModelText, Random, Store } from './components.js'
-export { callIdentity, effectsOfCall, isQuiet, meaningOf, meaningsIn, subjectOf, type Meaning } from './effects.js'
+export { callIdentity, traitsOfCall, isQuiet, meaningOf, meaningsIn, subjectOf, type Meaning } from './effects.js'
 export { AgentError, hintOf, messageOf } from './errors.js'
 export { factTable, waitsForDisk, type ArtifactName, type Fact, type FactOf, type JournalRecord, type SessionSchedule, type SessionTask, type Told } from './facts.js'
 export type { FileHash, GoalProgress, ProofRun, TaskMemory, TaskStatus, Tracker, TrackerItem, Verification, VerificationResult } from './finish_types.js'

@@ -2,7 +2,7 @@ import { ok, type Result } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { valueLimit, valueText } from '../../lib/base/index.js'
 import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
-import { clock, effectsOfCall, isQuiet, random, seeded, textOfResult, type AgentProviders, type AgentSettings, type Component } from '../base/index.js'
+import { clock, random, seeded, textOfResult, traitsOfCall, type AgentProviders, type AgentSettings, type Component } from '../base/index.js'
 import { persist, progress } from '../events/index.js'
 import { memoryStore, openStore } from '../session/index.js'
 
@@ -36,12 +36,7 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
     dry_run: ({ kernel }) => ({ run: async (name, input, options) => rehearsed(await kernel.explain(name, input, options)) }),
   },
   metadata: {
-    manifest: ({ kernel }) => ({
-      async describe(name, input) {
-        const effects = await effectsOfCall(kernel, name, input)
-        return { effects, parallel_safe: isQuiet(effects) && !effects.includes('ask') }
-      },
-    }),
+    manifest: ({ kernel }) => ({ describe: (name, input) => traitsOfCall(kernel, name, input) }),
   },
   session: {
     disk: () => ({ kept: true, open: openStore }),
