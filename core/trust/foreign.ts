@@ -19,9 +19,14 @@ type Options = NonNullable<Parameters<(typeof import('jiti'))['createJiti']>[1]>
  */
 export async function importForeign(path: string, how: Loading = {}): Promise<unknown> {
   const { file, version } = moduleSource(path)
-  if (/\.m?ts$/.test(file)) return (await compilerFor(file, how)).import(file)
-  prepare(file, how)
-  return import(`${pathToFileURL(file).href}?v=${version}`)
+  const byNode = (): Promise<unknown> => {
+    prepare(file, how)
+    return import(`${pathToFileURL(file).href}?v=${version}`)
+  }
+  if (!/\.m?ts$/.test(file)) return byNode()
+  const byCompiler = async (): Promise<unknown> => (await compilerFor(file, how)).import(file)
+  // Node warns of its TypeScript and keeps what a module imports, which is no matter in a process for agreed code. What it cannot load, such as enums or a name without its ending, is compiled.
+  return how.alone && (process.features as { typescript?: string | false }).typescript ? byNode().catch(byCompiler) : byCompiler()
 }
 
 /** What compiles and loads a foreign file in TypeScript. */

@@ -1,10 +1,6 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { problem, programFile, type Contribution, type Launch, type AdapterContext } from '../../../core/index.js'
+import { problem, type Contribution, type Launch, type AdapterContext } from '../../../core/index.js'
 import type { SandboxSettings } from '../../lib/process/index.js'
-import { confined, sandbox, steered } from '../../lib/sandbox/index.js'
-
-/** The files of the program that a plugin's process needs. */
-const program = ['.', '../package.json', '../node_modules'].map((path) => programFile(path))
+import { confined, programSight, sandbox, packagesAround, steered } from '../../lib/sandbox/index.js'
 
 /**
  * The launch of a plugin's process under the sandbox settings: inside bubblewrap it sees the workspace, its own files and its data; its
@@ -21,12 +17,5 @@ export async function sandboxedLaunch(launch: Launch, contribution: Contribution
   const rights = adapterContext.rightsOf(contribution)
   const settings = { ...limits, network: rights.includes('net'), writable: [...limits.writable, launch.cwd] }
   const where = { workspace: adapterContext.workspace, writable: rights.includes('write'), programs: rights.includes('exec'), cwd: launch.cwd, settings }
-  return confined(found.tools, launch, await steered({ ...where, shown: [...program.filter((path) => existsSync(path)), contribution.root].map(shelf) }))
-}
-
-/** A folder with the packages that lie beside it: what is imported by name is looked for in the folders above. */
-function shelf(folder: string): string {
-  const real = realpathSync(folder)
-  const at = real.indexOf('/node_modules/')
-  return at < 0 ? real : real.slice(0, at + '/node_modules'.length)
+  return confined(found.tools, launch, await steered({ ...where, shown: [...programSight(), packagesAround(contribution.root)] }))
 }

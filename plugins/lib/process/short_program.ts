@@ -9,12 +9,15 @@ export interface ShortLimits {
   most: number
   /** Whether what it has printed so far says that nobody is to wait for its end; its limits hold all the same. */
   goesOn?: (stdout: Buffer) => boolean
+  /** It gets a socket as descriptor 3, and what it sends there is `aside`: unlike a pipe it cannot be opened by way of /proc. */
+  socket?: true
 }
 export interface Printed extends Ended {
   /** It runs on by its own wish. */
   goes_on?: true
   stdout: Buffer
   stderr: Buffer
+  aside: Buffer
 }
 
 /**
@@ -22,7 +25,7 @@ export interface Printed extends Ended {
  * its own, which is ended as a whole at the time limit, at an abort, when it prints too much and when this process ends; a grandchild
  * that holds a pipe does not prolong the call; nothing of our environment is passed on but what `environment` tells. Errors: VT_CALL_ABORTED.
  */
-export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'late_stderr'>, { signal, seconds, most, goesOn }: ShortLimits): Promise<Printed | undefined> {
+export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'late_stderr'>, { signal, seconds, most, goesOn, socket }: ShortLimits): Promise<Printed | undefined> {
   if (signal.aborted) throw problem('VT_CALL_ABORTED')
   // Most processes start no such program, and execa takes longer to load than most of these run.
   const { execa } = await import('execa')
@@ -30,6 +33,7 @@ export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'l
   const child = execa(file, args, {
     cwd, env: whole, extendEnv: false, detached: true, cleanup: false, reject: false, buffer: false, windowsHide: true,
     ...(input === undefined ? { stdin: 'ignore' } : { input }),
+    ...(socket && { stdin: undefined, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] }),
   })
   if (child.pid === undefined) return void (await child)
   const { pid } = child
@@ -44,8 +48,8 @@ export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'l
   const timer = setTimeout(end, seconds * 1000, 'timed_out')
   groups.add(pid)
   endWithUs(child, 'brief')
-  const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => collected(stream!, most, () => end('stopped')))
-  const printed = (exit_code: number | undefined): Printed => ({ exit_code, ...state, stdout: stdout!(), stderr: stderr!() })
+  const [stdout, stderr, aside] = [child.stdout, child.stderr, socket && child.stdio[3]].map((stream) => collected(stream as Readable | undefined, most, () => end('stopped')))
+  const printed = (exit_code: number | undefined): Printed => ({ exit_code, ...state, stdout: stdout!(), stderr: stderr!(), aside: aside!() })
   const over = toItsEnd()
   if (!goesOn) return over
   const leaves = new Promise<Printed>((resolve) => {
@@ -70,15 +74,15 @@ export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'l
 }
 
 /** What comes beyond the limit is dropped, so that the program is not blocked by us while it is ended. */
-function collected(stream: Readable, most: number, enough: () => void): () => Buffer {
+function collected(stream: Readable | undefined, most: number, enough: () => void): () => Buffer {
   const chunks: Buffer[] = []
   let bytes = 0
-  stream.on('data', (chunk: Buffer) => {
+  stream?.on('data', (chunk: Buffer) => {
     if (bytes > most) return
     chunks.push(chunk)
     if ((bytes += chunk.length) > most) enough()
   })
   // Our end is closed when the program is ended.
-  stream.on('error', () => {})
+  stream?.on('error', () => {})
   return () => Buffer.concat(chunks)
 }

@@ -1,26 +1,22 @@
-import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { realpathSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { inside } from '../../../core/base/index.js'
-import { readBytes } from '../../../core/documents/index.js'
 import { programFile, type Kernel } from '../../../core/index.js'
 import { tempFolder } from '../../lib/base/index.js'
 import { runShort, type SandboxSettings } from '../../lib/process/index.js'
-import { confined, sandbox, steered } from '../../lib/sandbox/index.js'
+import { confined, packagesAround, programSight, sandbox, steered } from '../../lib/sandbox/index.js'
 import type { Setting } from './bench.js'
 import { surroundings } from './install.js'
 import { noCounts, tryAll, type Tried } from './self_test.js'
 
 const child = programFile('plugins/surface/plugins/validate_child.js')
-/** The files of this program, and the packages beside it. */
-const program = ['.', '../package.json', '../node_modules', ...(basename(programFile('../..')) === 'node_modules' ? ['../..'] : [])].map((path) => programFile(path))
 const SECONDS = 900
 const MAX_PRINTED = 1_048_576
 
-/** What the process in the sandbox is told, and where it writes what came of it. */
+/** What the process in the sandbox is told. */
 export interface ConfinedTask {
   path: string
   surroundings: ReturnType<typeof surroundings>
-  report: string
 }
 export interface ConfinedOutcome {
   rows: Tried[]
@@ -41,14 +37,13 @@ export async function runConfined(setting: Setting, kernel: Kernel): Promise<Con
   const { io, inspection } = setting
   const folder = realpathSync(tempFolder('validate'))
   try {
-    const report = join(folder, 'report.json')
-    const task: ConfinedTask = { path: setting.path, surroundings: surroundings({ kernel, io }), report }
+    const task: ConfinedTask = { path: setting.path, surroundings: surroundings({ kernel, io }) }
     const launch = { file: process.execPath, args: ['--no-warnings', child, JSON.stringify({ ...task, surroundings: { ...task.surroundings, env: {} } })], cwd: folder, env: { PATH: io.env['PATH'] ?? '' } }
     const settings = { ...limits, network: reachesOut(inspection) }
-    const shown = [...program.filter((path) => existsSync(path)).map((path) => realpathSync(path)), shownOf(setting.path, io.env['HOME'] ?? '/')]
+    const shown = [...programSight(), shownOf(setting.path, io.env['HOME'] ?? '/')]
     const { file, args, env } = confined(found.tools, launch, await steered({ workspace: folder, writable: true, cwd: folder, settings, shown }))
-    const ended = await runShort({ file, args, cwd: folder, env: env as Record<string, string> }, { signal: io.signal, seconds: SECONDS, most: MAX_PRINTED })
-    const rows = reportIn(report)
+    const ended = await runShort({ file, args, cwd: folder, env: env as Record<string, string> }, { signal: io.signal, seconds: SECONDS, most: MAX_PRINTED, socket: true })
+    const rows = reportIn(ended?.aside)
     if (rows) return { rows }
     const why = ended?.stderr.subarray(-2_048).toString().trim()
     return { rows: [], refused: `they did not come to an end in the sandbox${why ? `: ${why}` : ''}` }
@@ -57,10 +52,10 @@ export async function runConfined(setting: Setting, kernel: Kernel): Promise<Con
   }
 }
 
-/** The plugin can write where the report stands: what is no file, too large or of another form is none. */
-function reportIn(file: string): Tried[] | undefined {
+/** What the process in the sandbox sent before its end. What a plugin of it broke off, or sends from within, may be of any form. */
+function reportIn(sent: Buffer | undefined): Tried[] | undefined {
   try {
-    const rows = JSON.parse(readBytes(file, { limit: MAX_PRINTED, real: (path) => path }).toString()) as unknown
+    const rows = JSON.parse((sent ?? '').toString()) as unknown
     return Array.isArray(rows) && rows.every(isTried) ? rows : undefined
   } catch {
     return undefined
@@ -77,7 +72,7 @@ function isTried(row: unknown): row is Tried {
 function shownOf(path: string, home: string): string {
   const real = realpathSync(path)
   const folder = statSync(real).isDirectory() ? real : dirname(real)
-  return inside(folder, home) ? real : folder
+  return inside(folder, home) ? real : packagesAround(folder)
 }
 
 const reachesOut = ({ contributions }: Setting['inspection']): boolean =>

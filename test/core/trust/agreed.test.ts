@@ -128,6 +128,17 @@ describe('code of a workspace', () => {
     expect(await call()).toMatch(/^VT_PLUGIN_UNTRUSTED/)
   })
   it.each([
+    ['where it has nothing but types to leave out', "const by: string = import.meta.url.includes('?v=') ? 'Node' : 'the compiler'\n", (process.features as { typescript?: unknown }).typescript ? 'Node' : 'the compiler'],
+    ['with an enum', "enum By { it = 'the compiler' }\nconst by = By.it\n", 'the compiler'],
+    ['with a type imported as a value', "import { Handler } from 'vtcode'\nconst by: ReturnType<Handler> | string = 'the compiler'\n", 'the compiler'],
+    ['with a `require` of its own', "const { sep } = require('node:path')\nconst by: string = sep === '/' ? 'the compiler' : ''\n", 'the compiler'],
+  ])('in TypeScript is loaded by Node itself if it can, in a process of its own, and is compiled elsewhere: %s', async (_, text, expected) => {
+    files({ ...loose, 'tools/main.ts': `${text}const said = by\n${answers}` })
+    await agree()
+    expect(await call()).toBe(expected)
+    expect(await call({ plugins: { isolate: 'inline' } })).toBe('the compiler')
+  })
+  it.each([
     ['an `export type` line without a semicolon', "export type A = 1\nimport said from './m.ts'\n"],
     ['the same before an export of all', "export type A = 1\nexport * from './m.ts'\nimport { said } from './m.ts'\n"],
     ['a type and a value in one import', "import { type T, said } from './m.ts'\nconst t: T = said\nvoid t\n"],
