@@ -23,6 +23,7 @@ export default async function help(kernel: Kernel, argv: string[], io: Io): Prom
 /** Verbs that share a row, so that the whole fits a screen. */
 const rows: readonly (readonly [string, string])[] = [
   ['trace, export, inspect', 'See what happened: as a page, for programs, live.'],
+  ['verify, review', 'Prove work again; look for faults in a change.'],
   ['undo, revert', 'Undo the last call; take back turns of a session.'],
 ]
 

@@ -250,7 +250,7 @@ export type EventBody =
       attempts: number
       item_ids: string[]
       /** The model was asked for something beside the conversation; `step` is the last one of the conversation. */
-      purpose?: 'plan' | 'evaluate'
+      purpose?: 'plan' | 'evaluate' | 'review'
     }
   | { type: 'permission.requested'; tool_name: string; call_id: string; reason: string; policy: string }
   | { type: 'permission.resolved'; tool_name: string; call_id: string; decision: 'allow' | 'deny' | 'cancelled' | 'followup'; scope?: 'once' | 'session' | 'always'; wait_ms: number }

@@ -1,7 +1,10 @@
 import { Option, type Command } from 'commander'
+import type { JsonObject } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { say } from '../../lib/terminal/index.js'
+import type { RunOutcome } from '../base/index.js'
 import { runContextOf, runContexts, type RunContext } from '../components/index.js'
+import { askFor, tokenBudget, type DataRequest } from '../context/index.js'
 import type { Agent, AgentOptions } from '../index.js'
 import { uncountedModels } from '../model/index.js'
 import { pickedModel } from './choose_model.js'
@@ -14,12 +17,43 @@ export interface VerbContext {
 }
 
 /** Opens an agent for a verb, closes it whatever happens, and says why where there is none. Returns the exit code. */
-export async function withAgent(kernel: Kernel, io: Io, { verb, asked }: VerbContext, options: AgentOptions, use: (agent: Agent) => Promise<number>): Promise<number> {
+export async function withAgent(kernel: Kernel, io: Io, context: VerbContext, options: AgentOptions, use: (agent: Agent) => Promise<number>): Promise<number> {
   const { createAgent } = await import('../index.js')
+  return whileOpen(kernel, io, context, options, createAgent, use)
+}
+
+/** What is asked for in the end, when the task is done. */
+export interface AskedAtEnd {
+  task: string
+  data: Omit<DataRequest, 'connection' | 'max_output_tokens' | 'after'>
+}
+const mostData = 8192
+
+/** Works on a task, then asks the model for data about what it saw; no data where it gave none that fits, or the task was not done. Returns the exit code. */
+export async function workThenAsk(
+  kernel: Kernel, io: Io, context: VerbContext, options: AgentOptions, { task, data }: AskedAtEnd, use: (outcome: RunOutcome, reply: JsonObject | undefined) => Promise<number>,
+): Promise<number> {
+  const { openThread } = await import('../index.js')
+  return whileOpen(kernel, io, context, options, openThread, async ({ thread }) => {
+    await thread.start()
+    const { outcome } = await thread.run({ role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, io.signal)
+    const { connection, settings } = thread
+    const max_output_tokens = Math.min(mostData, tokenBudget(connection.model, settings).output)
+    const asking = async () => askFor(thread, { ...data, connection, max_output_tokens, after: await thread.context.request() }, io.signal)
+    const asked = outcome === 'success' ? await asking().then((reply) => ({ reply }), (error: unknown) => ({ error })) : { reply: undefined }
+    const whole = await thread.finish()
+    if ('error' in asked) throw asked.error
+    return use(whole, asked.reply)
+  })
+}
+
+async function whileOpen<T extends { close(): Promise<void> }>(
+  kernel: Kernel, io: Io, { verb, asked }: VerbContext, options: AgentOptions, open: (kernel: Kernel, options: AgentOptions) => Promise<T>, use: (opened: T) => Promise<number>,
+): Promise<number> {
   try {
     for (const { code, message } of kernel.diagnostics()) if (/^VT_POLICY_(UNKNOWN_TOOL|NO_MATCH)$/.test(code)) say(io, 'warning', message)
     const model = options.model ?? (await pickedModel(kernel, io))
-    const agent = await createAgent(kernel, { env: io.env, io, context: runContextOf(verb, asked, io.env), ...options, ...(model !== undefined && { model }) })
+    const agent = await open(kernel, { env: io.env, io, context: runContextOf(verb, asked, io.env), ...options, ...(model !== undefined && { model }) })
     // Where the model comes from elsewhere, nobody else says what the repository would have.
     if (kernel.diagnostics().some(({ code }) => code === 'VT_CONFIG_CONSENT')) for (const text of uncountedModels(kernel, io.env)) say(io, 'warning', text)
     try {

@@ -1,5 +1,5 @@
 export { ContextWindow } from './context_window.js'
-export { askFor } from './ask_for.js'
+export { askFor, type DataRequest } from './ask_for.js'
 export { dedupe } from './dedupe.js'
 export { Segments } from './segment.js'
 export { environmentText, instructionText, systemPrompt } from './system_prompt.js'

@@ -36,6 +36,7 @@ const table: Record<string, Record<Use, Told>> = {
   plugins: { nothing: [2, none, /^Usage: vtcode plugins/], stdin: [2, none, /^Usage: vtcode plugins/], flag: noFlag, json: noJson },
   policy: same([0, /^Usage: vtcode policy/, none]),
   resume: same(usage('Say which session: its id, or --last'), noFlag, usage('Say which session')),
+  review: same([1, none, /^vtcode: error: VT_REVIEW_NO_DIFF: /], noFlag, [1, none, /^vtcode: error: VT_REVIEW_NO_DIFF: /]),
   revert: same(usage(/required option '--turn <n>' not specified/), usage(/required option '--turn <n>' not specified/), usage(/required option '--turn <n>' not specified/)),
   schedule: { nothing: [2, none, /^Usage: vtcode schedule/], stdin: [2, none, /^Usage: vtcode schedule/], flag: noFlag, json: noJson },
   sessions: same(document, noFlag, document),

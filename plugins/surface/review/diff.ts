@@ -1,0 +1,64 @@
+import { askGit } from '../../lib/git/index.js'
+
+/** What is reviewed: of one commit, of what is staged, or of the files as they are against a commit. */
+export interface DiffFlags {
+  base?: string
+  staged?: true
+  commit?: string
+}
+export interface ChangedFile {
+  /** Relative to the workspace, as it is called now. */
+  path: string
+  patch: string
+  /** Lines that the file has after the change; of a file that is gone, before it. */
+  lines(): Promise<number>
+}
+/** A diff, or why there is none, in git's words. */
+export type ReadDiff = { files: ChangedFile[]; untracked: number } | { refused: string }
+
+/** Reads it by git, which runs no program of the repository for it. `folder` is the workspace; only what lies in it is read. */
+export async function readDiff(folder: string, { base, staged, commit }: DiffFlags): Promise<ReadDiff> {
+  const named = commit ?? base
+  const whole = named === undefined ? { output: '' } : await askGit(['rev-parse', '--verify', '--end-of-options', `${named}^{commit}`], folder, folder)
+  if ('refused' in whole) return { refused: whole.refused.startsWith('fatal: Needed') ? `'${named}' is no commit here` : whole.refused }
+  const id = whole.output.trim()
+  const what = commit !== undefined ? ['show', '--format=', '-m', '--first-parent', id] : staged ? ['diff', '--cached'] : ['diff', ...(base === undefined ? ['HEAD'] : ['--merge-base', id])]
+  const how = ['--no-ext-diff', '--no-textconv', '--no-color', '--relative', '--find-renames', '--src-prefix=a/', '--dst-prefix=b/']
+  const ask = (...form: string[]) => askGit(['-c', 'core.quotePath=false', what[0]!, ...how, ...form, ...what.slice(1)], folder, folder)
+  const [patch, counts, others] = await Promise.all([ask('--patch', '--unified=5'), ask('--numstat', '-z'), askGit(['ls-files', '--others', '--exclude-standard', '-z'], folder, folder)])
+  if ('refused' in patch) return patch
+  if ('refused' in counts) return counts
+  const at = commit !== undefined ? `${id}:./` : staged ? ':./' : undefined
+  const linesAt = async (path: string): Promise<number> => {
+    const blob = at === undefined ? undefined : await askGit(['cat-file', 'blob', `${at}${path}`], folder, folder)
+    return blob === undefined || 'refused' in blob ? Number.NaN : lineCount(blob.output)
+  }
+  const untracked = at === undefined && 'output' in others ? others.output.split('\0').length - 1 : 0
+  return { files: filesOfPatch(patch.output, pathsOf(counts.output), linesAt), untracked }
+}
+
+/** The parts of a patch under their paths: both come in one order. */
+export function filesOfPatch(patch: string, paths: readonly string[], linesAt: (path: string) => Promise<number>): ChangedFile[] {
+  const parts = patch.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '))
+  if (parts.length !== paths.length) throw new Error(`git shows ${parts.length} changed files and counts ${paths.length}.`)
+  return parts.map((part, index) => {
+    const path = paths[index]!
+    const gone = /^deleted file mode/m.test(part.slice(0, part.indexOf('\n@@')))
+    return { path, patch: part, lines: () => (gone ? Promise.resolve(Number(/^@@ -\d+(?:,(\d+))? /m.exec(part)?.[1] ?? 1)) : linesAt(path)) }
+  })
+}
+
+/** What `--numstat -z` names: of a renamed file both names, the later one counts. */
+export function pathsOf(counts: string): string[] {
+  const paths: string[] = []
+  const fields = counts.split('\0')
+  for (let at = 0; at < fields.length - 1; at++) {
+    const path = fields[at]!.replace(/^[^\t]*\t[^\t]*\t/, '').replace(/^\n+/, '')
+    if (path === '') paths.push(fields[(at += 2)]!)
+    else paths.push(path)
+  }
+  return paths
+}
+
+/** Lines of a text, with or without a newline at its end. */
+export const lineCount = (text: string): number => (text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0))
