@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url)
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs in a thread or process of its own, or before the rest. */
 const aside = [
-  ...['plugins/surface/mcp/front.js', 'core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
+  ...['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js', 'core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
   ...['plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js'],
 ]
 const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugins/agent/records/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js']
@@ -23,6 +23,8 @@ const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugin
 const groups = [
   // What speaks before the kernel is there.
   { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|base\/(?:program_files|seal|state_file|hash)|config\/root|documents\/watch)\.ts/ },
+  // What a screen shows before the kernel is there.
+  { name: 'text', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/base\/(?:errors|secrets|visible)\.ts/ },
   { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|cli|config\/evaluate|trust\/module_hooks)/ },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\/(?!sandbox)/ },
   // What happened is looked at by verbs of its own, and as `vtcode/trace` by strangers.
@@ -48,7 +50,7 @@ export async function bundleProgram(catalogue) {
     // Its paths are for types.
     tsconfig: false,
     external: apart,
-    plugins: [vendored],
+    plugins: [vendored, late],
     resolve: {
       extensionAlias: { '.js': ['.ts', '.js'] },
       // A canvas that somebody has installed is nothing a page may draw on.
@@ -72,6 +74,20 @@ export async function bundleProgram(catalogue) {
   const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap((id) => folderOf(id) ?? []))
   for (const folder of new Set(bundled)) keepLicence(folder)
   checkImports(output)
+}
+
+/** What a screen needs for text that is not ASCII takes as long to make as all else of its first frame; it is made when such text comes. */
+const late = {
+  name: 'late',
+  transform(code, id) {
+    if (!id.endsWith('/@mariozechner/pi-tui/dist/utils.js')) return undefined
+    const put = (text, eager, lazy) => {
+      if (!text.includes(eager)) throw new Error(`pi-tui does not say any more: ${eager}`)
+      return text.replace(eager, lazy)
+    }
+    const made = put(code, 'const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });', 'let made;\nconst segmenter = { segment: (text) => (made ??= new Intl.Segmenter(undefined, { granularity: "grapheme" })).segment(text) };')
+    return put(made, 'const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;', 'let emoji;\nconst rgiEmojiRegex = { test: (text) => (emoji ??= new RegExp("^\\\\p{RGI_Emoji}$", "v")).test(text) };')
+  },
 }
 
 /** What a plain install does not bring must not be asked for. */

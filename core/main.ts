@@ -37,14 +37,21 @@ process.stderr.on('error', () => {})
 
 // An uncaught error ends the program as a failure of its verb would; Node itself restores the terminal as it exits.
 let close = async (): Promise<void> => {}
+let early: Early | undefined
 endBy((error) => {
   const over = (): never => process.exit(code)
   const code = report(error)
   setTimeout(over, closing_ms)
   close().then(over, over)
 })
+/** A front that has the terminal: until its verb is begun, it shows what there is to say, or gives the terminal back. */
+interface Early {
+  say(text: string): void
+  end(): void
+}
 /** Runs the program, to whose verb a front of its own may have answered already, and ends the process. */
 export async function startProgram(front: unknown): Promise<never> {
+  if (front && typeof front === 'object' && 'say' in front) early = front as Early
   const code = await main(process.argv.slice(2), front).catch(report)
   await flushed()
   return process.exit(stop.signal.aborted ? interrupted : code)
@@ -82,6 +89,8 @@ async function main(argv: string[], front: unknown): Promise<number> {
     // A plugin that is no longer what was agreed to is left out, its guards with it: whoever starts something here is told.
     if (isSilent) say(kernel, 'VT_PLUGIN_LOCK')
     const surface = intended === undefined ? undefined : await kernel.surface(intended)
+    if (!surface) early?.end()
+    early = undefined
     const code = surface ? await surface(kernel, rest, io) : usage(kernel, verb)
     if (isSilent) say(kernel, 'VT_STATE_FOREIGN')
     if (intended !== verb && code === 3) process.stderr.write('See `vtcode help` for what else there is.\n')
@@ -91,10 +100,12 @@ async function main(argv: string[], front: unknown): Promise<number> {
   }
 }
 
+const tell = (text: string): unknown => (early ? early.say(text) : process.stderr.write(text))
+
 /** What the kernel has found of one kind, for a person who started something else. */
 function say(kernel: Kernel, wanted: string): void {
   const texts = kernel.diagnostics().flatMap(({ code, message, hint }) => (code === wanted ? [plainly(`${message} ${hint}`)] : []))
-  for (const text of new Set(texts)) process.stderr.write(`vtcode: warning: ${text.replace(/\p{Cc}+/gu, ' ')}\n`)
+  for (const text of new Set(texts)) tell(`vtcode: warning: ${text.replace(/\p{Cc}+/gu, ' ')}\n`)
 }
 
 function usage(kernel: Kernel, verb = ''): number {
@@ -114,6 +125,7 @@ function logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
 
 /** A wrong command line is exit 2, wrong settings are exit 3; any other error is a fault of ours or of a surface. */
 function report(error: unknown): number {
+  early?.end()
   const wrong = error instanceof CommandLineError
   const { code, message, hint } = wrong ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : internal(error)
   process.stderr.write(visible(redactText(`vtcode: error: ${message}\n${wrong ? '' : '  '}${plainly(hint)}\n`)))

@@ -25,7 +25,7 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
 async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, terminal: Io): Promise<number> {
   const images = await givenImages(flags, terminal)
   if (!images) return 2
-  if (!plain && terminal.stdout.isTTY && (await import('../tui/index.js')).unfitTerminal(seen(terminal)) === undefined) {
+  if (terminal.front || (!plain && terminal.stdout.isTTY && (await import('../tui/index.js')).unfitTerminal(seen(terminal)) === undefined)) {
     const { atScreen } = await import('./chat/screen.js')
     return atScreen(kernel, { ...flags, ...definedOnly({ context }) }, terminal, images)
   }

@@ -1,7 +1,7 @@
 import { visible, visibleLine } from '../../core/base/index.js'
 import { blockRows } from './blocks.js'
 import { GrowingMarkdown } from './markdown.js'
-import { truncateToWidth, visibleWidth } from './parts.js'
+import { truncateToWidth } from './parts.js'
 import type { Theme } from './theme.js'
 import type { Block, UiCommand } from './types.js'
 
@@ -110,10 +110,9 @@ export class UiDocument {
   }
 
   statusRow(columns: number, theme: Theme, instead?: string): string {
-    const left = truncateToWidth(visibleLine(instead ?? this.left), columns, '…')
-    const right = visibleLine(this.right)
-    const gap = columns - visibleWidth(left) - visibleWidth(right)
-    return theme.dim(gap < 2 ? left : left + ' '.repeat(gap) + right)
+    // A row as wide as the terminal is folded when the terminal becomes narrower, so what belongs to the right stands behind the rest.
+    const [left, right] = [visibleLine(instead ?? this.left), visibleLine(this.right)]
+    return theme.dim(truncateToWidth(right === '' ? left : `${left} · ${right}`, columns, '…'))
   }
 }
 export const spin_ms = 250

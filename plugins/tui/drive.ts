@@ -28,7 +28,7 @@ export class Drive implements UiHandle {
   private readonly shown = new UiDocument()
   private readonly prompt: PromptEditor
   private readonly overlays: Overlays
-  private readonly is: ReturnType<typeof keyReader>
+  private is: ReturnType<typeof keyReader>
   private theme: Theme
   private unguard: () => void
   private resolve!: () => void
@@ -91,11 +91,16 @@ export class Drive implements UiHandle {
     else if (command.type === 'title') this.port.write(`\u001b]0;${plainTitle(command.text)}\u0007`)
     else if (command.type === 'notify') this.notify(command)
     else if (command.type === 'copy') this.port.write(`\u001b]52;c;${Buffer.from(command.text.slice(0, mostCopied)).toString('base64')}\u0007`)
-    else if (command.type === 'offer') this.prompt.offer(command)
+    else if (command.type === 'offer') this.offer(command)
     else if (command.type === 'suspend') this.leave()
     else if (command.type === 'resume') this.enter()
     else if (command.type === 'redraw') this.screen.clear()
     else this.close()
+  }
+
+  private offer(command: UiCommand & { type: 'offer' }): void {
+    if (command.keyBindings) this.is = keyReader(command.keyBindings)
+    this.prompt.offer(command)
   }
 
   private notify({ text, away = false }: UiCommand & { type: 'notify' }): void {

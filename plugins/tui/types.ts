@@ -78,7 +78,7 @@ export type UiCommand =
   /** Puts a text on the clipboard of the person, where the terminal lets programs do that. */
   | { type: 'copy'; text: string }
   /** What the editor offers from now on. */
-  | ({ type: 'offer' } & Partial<Pick<SessionOptions, 'slashCommands' | 'files' | 'history'>>)
+  | ({ type: 'offer' } & Partial<Pick<SessionOptions, 'slashCommands' | 'files' | 'history' | 'keyBindings'>>)
 
 /** What a person does. */
 export type UiEvent =

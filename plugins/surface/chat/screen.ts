@@ -5,6 +5,7 @@ import { spawnSession, type UiEvent, type UiSession } from '../../tui/index.js'
 import { branchOf } from './branch.js'
 import { offeredFiles, imagesNamed } from './attachments.js'
 import { menuOf, runMeanwhile, runOwn } from './commands.js'
+import { chatPlaceholder, type ChatFront } from './front.js'
 import { keepSaid, saidBefore } from './history.js'
 import { whenDue } from './loops.js'
 import { chosenTheme, uiSettings } from './preferences.js'
@@ -85,21 +86,22 @@ async function showPast({ kernel, handle }: Sitting, id: string): Promise<void> 
 function opened(kernel: Kernel, terminal: Io): { session: UiSession; io: Io; face: Sitting } {
   const { env } = terminal
   let face: Sitting | undefined
-  const stdin = terminal.stdin as NodeJS.ReadStream
-  const output = (terminal.screen ?? terminal.stderr) as NodeJS.WriteStream
-  const session = spawnSession({
-    stdin,
-    output,
-    env,
-    theme: chosenTheme(uiSettings(kernel).theme, env),
+  const theme = chosenTheme(uiSettings(kernel).theme, env)
+  const offer = {
     keyBindings: uiSettings(kernel).key_bindings ?? {},
     files: offeredFiles(() => (face?.agent ? face : undefined)),
-    placeholder: '/ for commands',
-    workspaceRoot: kernel.workspace,
     slashCommands: menuOf(kernel),
     history: saidBefore(env, kernel.workspace),
-  })
+  }
+  const stdin = terminal.stdin as NodeJS.ReadStream
+  const output = (terminal.screen ?? terminal.stderr) as NodeJS.WriteStream
+  const early = terminal.front as ChatFront | undefined
+  const session = early?.session ?? spawnSession({ stdin, output, env, theme, placeholder: chatPlaceholder, workspaceRoot: kernel.workspace })
+  if (early) early.taken = true
   const { handle } = session
+  handle.send({ type: 'theme', name: theme })
+  handle.send({ type: 'offer', ...offer })
+  handle.send({ type: 'queue', items: [] })
   const io = screenIo(terminal, handle)
   const questions = new Questions(handle, terminal.signal, kernel, env)
   const made = (face = new Sitting(kernel, io, handle, questions, new Transcript((command) => handle.send(command)), branchOf(kernel.workspace)))
@@ -141,8 +143,9 @@ async function sit(face: Sitting, { handle, events }: UiSession, agent: Agent): 
 async function take(face: Sitting, event: UiEvent): Promise<void> {
   const { handle } = face
   if (event.type === 'overlay_result') face.questions.answered(event)
-  else if (event.type === 'submit') submit(face, event.text)
-  else if (event.type === 'queue_submit') await wait(face, event.text)
+  // What was sent before the chat was there was sent while nothing was under way yet.
+  else if (event.type === 'submit' && !face.busy) submit(face, event.text)
+  else if (event.type === 'submit' || event.type === 'queue_submit') await wait(face, event.text)
   else if (event.type === 'steer') await face.talk.meanwhile(`/steer ${event.text}`, () => face.stop())
   else if (event.type === 'cancel' || event.type === 'interrupt') face.stop()
   else if (event.type === 'edit_queue') face.editQueue()

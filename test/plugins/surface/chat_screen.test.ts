@@ -45,6 +45,32 @@ describe('the chat on a screen', () => {
     expect(faultsOf(raw())).toEqual([])
   }, 60_000)
 
+  it('is drawn before the rest of the program is there: what is typed and sent meanwhile is kept, and sent in order', async () => {
+    const { peer, type, until, end, text: shown, raw, chunks } = await chat([{ content: 'first answer' }, { content: 'second answer' }])
+    await expect.poll(() => chunks.length, { timeout: 30_000, interval: 2 }).toBeGreaterThan(0)
+    for (const data of ['sent early\r', 'and this\r', 'half']) type(data)
+    await until(/second answer\n[^]*> half$/m)
+    expect(said(peer)).toEqual(['sent early', 'and this'])
+    for (const part of ['sent early', 'and this', 'second answer']) expect(count(shown(), part), part).toBe(1)
+    expect(raw().indexOf('vtcode starts')).toBeGreaterThan(0)
+    expect(raw().indexOf('vtcode starts')).toBeLessThan(raw().indexOf('session ses_'))
+    expect(shown()).not.toContain('vtcode starts')
+    type('\u0003')
+    await sleep(100)
+    type('\u0004')
+    expect(await end()).toBe(0)
+    expect(faultsOf(raw())).toEqual([])
+  }, 60_000)
+
+  it('gives the terminal back before it says why it cannot start', async () => {
+    const place = await home({ url: 'http://127.0.0.1:9' }, { 'vtcode.config.json': '{ "policy": { "mode": 7 } }' })
+    held.push(place)
+    const wrong = await drawn(place, ['chat'])
+    expect(await wrong.end()).toBe(3)
+    expect(wrong.text()).toMatch(/^vtcode: error: [^]*mode/)
+    expect(wrong.raw().lastIndexOf('\u001b[?2004l')).toBeGreaterThan(wrong.raw().lastIndexOf('\u001b[?2004h'))
+  }, 60_000)
+
   it('has something begin by itself when nothing is under way, and what is being typed stays', async () => {
     const { peer, type, until, end } = await chat([{ content: 'Here is your tea.' }, { content: 'quick' }])
     await until(ready)

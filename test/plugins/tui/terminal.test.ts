@@ -105,7 +105,7 @@ describe('a program with the screen alone', () => {
       at.type(`echo shell-${round}.\r`)
       await at.until(new RegExp(`^shell-${round}\\.`, 'm'))
       at.type('fg\r')
-      await expect.poll(() => /> half a line\n+echo +Ctrl-D ends$/.test(at.text()), { timeout: 30_000 }).toBe(true)
+      await expect.poll(() => /> half a line\n+echo · Ctrl-D ends$/.test(at.text()), { timeout: 30_000 }).toBe(true)
     }
     at.type(' more\r')
     await at.until('You said half a line more.')
