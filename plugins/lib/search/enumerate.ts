@@ -97,36 +97,43 @@ const coarse_ms = 50
 /**
  * ripgrep looks names up by their paths: a directory that is swapped for a link meanwhile would lead it out. Who swaps one changes the
  * directory that holds it, which then says so: its time of change cannot be set. Tells of a path whether it lies below such a directory,
- * for what was read of contents also in one; nothing where none is.
+ * for what was read of contents also in one, `undefined` where none is; and whether all directories are of one device.
  */
-export function doubts(directory: Handle, paths: string[], seen: 'names' | 'contents', since: number): ((path: string) => boolean) | undefined {
+export function doubts(directory: Handle, paths: string[], seen: 'names' | 'contents', since: number): Doubts {
   const folders = foldersOf(directory, paths)
   // Names are those of the folder that was read; a file is opened by its name.
-  const moved = movedOf(directory, seen === 'contents' ? folders : new Set([...folders].map(parentOf)), since - coarse_ms)
-  if (moved.size === 0) return undefined
+  const { moved, one_device } = movedOf(directory, seen === 'contents' ? folders : new Set([...folders].map(parentOf)), since - coarse_ms)
+  if (moved.size === 0) return { doubtful: undefined, one_device }
   const doubtful = new Map<string, boolean>([[directory.path, moved.has(directory.path)]])
   for (const folder of [...folders].sort(byDepth).reverse()) doubtful.set(folder, moved.has(folder) || doubtful.get(parentOf(folder))!)
-  return (path) => doubtful.get(parentOf(path))!
+  return { doubtful: (path) => doubtful.get(parentOf(path))!, one_device }
+}
+
+export interface Doubts {
+  doubtful: ((path: string) => boolean) | undefined
+  one_device: boolean
 }
 
 /** Of files that ripgrep named, those that are there: what is doubtful is looked at name by name. */
 async function stillThere(context: Context, directory: Handle, files: string[], since: number): Promise<string[]> {
-  const doubtful = doubts(directory, files, 'names', since)
+  const { doubtful } = doubts(directory, files, 'names', since)
   if (!doubtful) return files
   const found = await look(context, files.filter(doubtful))
   return files.filter((path) => !doubtful(path) || found.get(path)?.kind === 'file')
 }
 
 /** Those of the folders, and the one that holds them all, in which a name was changed. */
-function movedOf(directory: Handle, folders: Set<string>, since: number): Set<string> {
+function movedOf(directory: Handle, folders: Set<string>, since: number): { moved: Set<string>; one_device: boolean } {
   const moved = new Set<string>()
+  let one_device = true
   // The lowest first: what leads us astray on the way to one shows in those above it, which are looked at later.
   for (const folder of [...folders, directory.path].sort(byDepth)) {
     const below = folder === directory.path ? '/.' : directory.path === '.' ? `/${folder}` : folder.slice(directory.path.length)
     const stats = below.includes('\\x') ? undefined : lstatSync(directory.ref + below, { throwIfNoEntry: false })
     if (!stats?.isDirectory() || stats.ctimeMs >= since) moved.add(folder)
+    one_device &&= stats !== undefined && BigInt(stats.dev) === directory.stat.dev
   }
-  return moved
+  return { moved, one_device }
 }
 
 const byDepth = (a: string, b: string): number => (a === '.' ? 1 : b === '.' ? -1 : b.length - a.length)

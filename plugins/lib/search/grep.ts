@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { inertJson, ok, problem, type Call, type Next } from '../../../core/base/index.js'
+import { inertJson, ok, problem, type Call } from '../../../core/base/index.js'
 import type { Context, Handler } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { pluralized, cut, excerpt, firstInPathOrder, fitting, inOneLine, nextCall, notice, slotRefusal, remarks } from '../base/index.js'
+import { codePoints, pluralized, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, slotRefusal, remarks } from '../base/index.js'
 import { existing } from './entries.js'
+import { render, type GrepMatch, type GrepOutput } from './grep_text.js'
 import { holdsMatch, type WantedMatches } from './match_positions.js'
 import type { MatchPosition } from './ripgrep_events.js'
 import type { Counted } from './first_matches.js'
@@ -24,32 +25,6 @@ export interface GrepInput {
   globs?: string | string[]
   file_extensions?: string[]
   include_hidden: boolean
-}
-export interface GrepMatch {
-  file: string
-  line_number: number
-  /** 1-based, in code points. */
-  column: number
-  text: string
-  end_line_number?: number
-  before?: string[]
-  after?: string[]
-  text_truncated?: true
-  lossy?: true
-  absolute_offset: number
-  /** Bytes within the line. */
-  submatches: { text: string; start: number; end: number }[]
-}
-export interface GrepOutput {
-  matches: GrepMatch[]
-  total_matches: number
-  files_with_matches: number
-  files_searched: number
-  truncated: boolean
-  backend: 'ripgrep' | 'javascript'
-  total_is_lower_bound?: true
-  files?: { file: string; count: number }[]
-  next?: Next
 }
 
 const shownFiles = 50
@@ -82,7 +57,7 @@ export const grepWith = (engine: SearchEngine): Handler<GrepInput, GrepOutput> =
     throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
   }
   const first = firstInPathOrder(found.files, ({ file }) => file, Math.max(shownFiles, input.skip + input.max_results))
-  const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input)
+  const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input, found.sure === true)
   if (!shown) return undefined
   return answer(engine, { ...found, first }, shown, { input, given }, context)
 }
@@ -128,47 +103,73 @@ interface Shown {
 /** Files that are open at the same time. */
 const batch = 200
 
-/** Opens every file of the page through the workspace and shows what matches in it now. */
-async function look(engine: SearchEngine, context: Context, pattern: Pattern, parts: Part[], input: GrepInput): Promise<Shown | undefined> {
-  const shown: Shown = { matches: [], looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [], binary: false }
+/** Shows what matches in the files of the page now: each is opened through the workspace, but for short lines where the engine is `sure`. */
+async function look(engine: SearchEngine, context: Context, pattern: Pattern, parts: Part[], input: GrepInput, sure: boolean): Promise<Shown | undefined> {
+  const state = { looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [] as string[], binary: false }
+  const matches = new Map<string, GrepMatch[]>()
+  const asTold = sure && input.context_lines === 0 && !spansLines(pattern)
+  for (const part of asTold ? parts : []) {
+    const told = toldMatches(part)
+    if (told) matches.set(part.file, told)
+  }
+  const others = parts.filter(({ file }) => !matches.has(file))
   await using opener = context.workspace.files()
-  for (let at = 0; at < parts.length; at += batch) {
+  for (let at = 0; at < others.length; at += batch) {
     const handles: Handle[] = []
     try {
       const files: (Part & WantedMatches)[] = []
-      for (const part of parts.slice(at, at + batch)) {
+      for (const part of others.slice(at, at + batch)) {
         const handle = await opener.openFile(part.file).catch(() => undefined)
         if (!handle) {
-          shown.gone.push(part.file)
+          state.gone.push(part.file)
           continue
         }
         handles.push(handle)
         const source = await sourceOf(handle)
         // A walk never looks into binary files, so this one was named.
-        if (await isBinaryText(source)) shown.binary = true
+        if (await isBinaryText(source)) state.binary = true
         else files.push({ ...part, handle, source })
       }
-      if (!(await add(engine, context, pattern, files, input, shown))) return undefined
+      const found = await matchesIn(engine, context, pattern, files, input)
+      if (!found) return undefined
+      for (const [index, { file, limit }] of files.entries()) {
+        if (found[index]!.length < limit) state.gone.push(file)
+        matches.set(file, found[index]!)
+      }
     } finally {
       for (const handle of handles) await handle.close()
     }
   }
-  return shown
+  return { ...state, matches: parts.flatMap(({ file }) => matches.get(file) ?? []) }
 }
 
-/** Adds what is found in open files. False when the engine cannot be started. */
-async function add(engine: SearchEngine, context: Context, pattern: Pattern, files: (Part & WantedMatches)[], input: GrepInput, shown: Shown): Promise<boolean> {
+/** What is found in open files, each for itself. `undefined` when the engine cannot be started. */
+async function matchesIn(engine: SearchEngine, context: Context, pattern: Pattern, files: (Part & WantedMatches)[], input: GrepInput): Promise<GrepMatch[][] | undefined> {
   const known = await Promise.all(files.map(positionsIn))
   const others = files.filter((_, index) => !known[index])
   const looked = others.length === 0 ? [] : await engine.places(context, pattern, others)
-  if (!looked) return false
+  if (!looked) return undefined
   const several = spansLines(pattern)
-  for (const [index, { file, source, limit }] of files.entries()) {
-    const places = known[index] ?? looked.shift()!
-    if (places.length < limit) shown.gone.push(file)
-    for (const place of places) shown.matches.push(await match(source, file, place, input.context_lines, several))
+  const found: GrepMatch[][] = []
+  for (const [index, { file, source }] of files.entries()) {
+    const matches: GrepMatch[] = []
+    for (const place of known[index] ?? looked.shift()!) matches.push(await match(source, file, place, input.context_lines, several))
+    found.push(matches)
   }
-  return true
+  return found
+}
+
+/** The wanted matches of a file as the engine read them; `undefined` where a line is long, or no text. */
+function toldMatches({ file, places, skip, limit }: Part): GrepMatch[] | undefined {
+  const matches: GrepMatch[] = []
+  for (const read of places?.slice(skip, skip + limit) ?? []) {
+    const [place] = read()
+    if (place?.line === undefined || place.line.length > longestText) return undefined
+    const { line, line_number, offset, submatches } = place
+    const column = 1 + codePoints(Buffer.from(line).subarray(0, submatches[0]?.start ?? 0))
+    matches.push({ file, line_number, column, text: line.replace(/\r?\n$/, ''), absolute_offset: offset, submatches })
+  }
+  return matches.length === limit ? matches : undefined
 }
 
 /** The places that the search told of, if the file that was opened holds them. */
@@ -247,44 +248,4 @@ async function answer(
     const named = new Set(await existing(context, first.map(({ file }) => file)))
     return first.filter(({ file }) => named.has(file)).map(({ file, count }) => ({ file, count }))
   }
-}
-
-/** The matches by file, context lines between them, and what they come to. */
-export function render(output: GrepOutput, path: string): string {
-  if (output.total_matches === 0) return `No matches${path === '.' ? '' : ` in ${inOneLine(path)}`} (${pluralized(output.files_searched, 'file')} searched)`
-  const parts: string[] = []
-  for (let start = 0; start < output.matches.length; ) {
-    const { file } = output.matches[start]!
-    let end = start
-    while (output.matches[end]?.file === file) end++
-    parts.push(`${inOneLine(file)}\n${block(output.matches.slice(start, end))}\n`)
-    start = end
-  }
-  const all = `${pluralized(output.total_matches, 'match', 'matches')} in ${pluralized(output.files_with_matches, 'file')}`
-  const last = output.truncated ? `${output.matches.length} of ${all}; continue with skip=${String(output.next?.input['skip'])}` : all
-  return [...parts, last].join('\n')
-}
-
-/** The lines of one file, each once, `--` between groups that do not touch. */
-function block(matches: GrepMatch[]): string {
-  const lines = new Map<number, string>()
-  const add = (line: number, mark: ':' | '-', text: string) => {
-    if (mark === ':' || !lines.has(line)) lines.set(line, `${line}${mark}${text}`)
-  }
-  for (const { line_number, text, before = [], after = [] } of matches) {
-    const own = text.split('\n')
-    before.forEach((line, index) => add(line_number - before.length + index, '-', line))
-    own.forEach((line, index) => add(line_number + index, ':', line))
-    after.forEach((line, index) => add(line_number + own.length + index, '-', line))
-  }
-  const withContext = matches.some(({ before, after }) => before || after)
-  let last: number | undefined
-  return [...lines]
-    .sort(([a], [b]) => a - b)
-    .map(([line, text]) => {
-      const gap = withContext && last !== undefined && line !== last + 1 ? '--\n' : ''
-      last = line
-      return gap + text
-    })
-    .join('\n')
 }

@@ -8,6 +8,8 @@ export interface MatchPosition {
   offset: number
   /** Bytes from the start of the line. */
   submatches: { start: number; end: number; text: string }[]
+  /** The line as the engine read it, where it is short and whole text. */
+  line?: string
 }
 /** The places of one event; none where its middle was too long to be kept. */
 export type ReadPositions = () => MatchPosition[]
@@ -24,6 +26,8 @@ export interface Listener {
 const mostSubmatches = 100
 /** Of an event that is longer nothing is kept. */
 const longestKept = 65_536
+/** Of an event that is longer the line is not kept. */
+const longestLine = 1024
 
 const begin = Buffer.from('{"type":"begin","data":{"path":{"text":"')
 const end = '{"type":"end"'
@@ -50,10 +54,11 @@ function nameIn(line: Buffer): Buffer {
   return plain ? Buffer.from(line.subarray(begin.length, -4)) : bytesOf((JSON.parse(line.toString()) as BeginEvent).data.path)
 }
 
-/** What is needed of an event later: where a match is a line, what stands behind its text. */
+/** What is needed of an event later: where a match is a line that is not short, what stands behind its text. */
 function kept(line: Buffer, several: boolean): ReadPositions {
-  const from = several ? 0 : line.lastIndexOf(behindText) + 2
-  const text = line.length - from > longestKept ? '' : several ? line.toString() : `{"data":{${line.toString('utf8', from)}`
+  const whole = several || line.length <= longestLine
+  const from = whole ? 0 : line.lastIndexOf(behindText) + 2
+  const text = line.length - from > longestKept ? '' : whole ? line.toString() : `{"data":{${line.toString('utf8', from)}`
   return () => (text === '' ? [] : placesOf(text, several))
 }
 
@@ -65,7 +70,7 @@ interface BeginEvent {
   data: { path: Text }
 }
 interface MatchEvent {
-  data: { lines: Text; line_number: number; absolute_offset: number; submatches: { match: Text; start: number; end: number }[] }
+  data: { lines?: Text; line_number: number; absolute_offset: number; submatches: { match: Text; start: number; end: number }[] }
 }
 interface Summary {
   data: { stats: { searches: number; bytes_searched: number } }
@@ -80,12 +85,13 @@ function placesOf(text: string, several: boolean): MatchPosition[] {
 
 function whole({ data }: MatchEvent): MatchPosition {
   const submatches = data.submatches.slice(0, mostSubmatches).map(({ match, start, end }) => ({ start, end, text: bytesOf(match).toString() }))
-  return { line_number: data.line_number, end_line_number: data.line_number, offset: data.absolute_offset, submatches }
+  const line = data.lines && 'text' in data.lines ? { line: data.lines.text } : {}
+  return { line_number: data.line_number, end_line_number: data.line_number, offset: data.absolute_offset, submatches, ...line }
 }
 
 /** One place for each match: where matches span lines, ripgrep joins those that touch the same lines. */
 function each({ data }: MatchEvent): MatchPosition[] {
-  const bytes = bytesOf(data.lines)
+  const bytes = bytesOf(data.lines!)
   return data.submatches.map(({ match, start, end }) => {
     const before = bytes.subarray(0, start)
     const from = before.lastIndexOf(10) + 1

@@ -35,6 +35,8 @@ export interface SearchCounts {
   skipped: string[]
   /** Found without ripgrep. */
   fallback?: boolean
+  /** What was read lies in the workspace, so that lines may be told as they were read. */
+  sure?: boolean
 }
 
 /** The engine does not take the pattern; the message is its own. */
@@ -78,7 +80,7 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   if (!counted) return undefined
   const { asked, searched } = counted
   const told = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && passes(file))
-  const { files, incomplete } = target.kind === 'file' ? { files: told, incomplete: false } : await recounted(context, target, query, told, since)
+  const { files, incomplete, sure } = target.kind === 'file' ? { files: told, incomplete: false, sure: false } : await recounted(context, target, query, told, since)
   return {
     files,
     total: files.reduce((sum, { count }) => sum + count, 0),
@@ -86,6 +88,7 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
     incomplete: asked.timed_out || incomplete,
     complaints: target.kind === 'file' ? [] : await tellable(context, target.path, asked.complaints),
     skipped: await existing(context, [...state.skipped].sort(byPath)),
+    sure,
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
@@ -261,4 +261,32 @@ it('stops the engine within 500 ms of an abort', async () => {
   const result = await ws.kernel.call('unified_search', { action: 'grep', pattern: '([a-z]+[0-9]+)+zz.*q{3}', path: 'big.txt' }, { signal: controller.signal })
   expect(result).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
   expect(performance.now() - start).toBeLessThan(2650)
+})
+
+describe('a folder in which nothing was changed for a while', () => {
+  it('gives the lines that the engine read, which are those of the files', async () => {
+    const long = 'x'.repeat(600)
+    const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)))
+    await using ws = await boot()
+    mkdirSync(join(ws.root, 'd/e'), { recursive: true })
+    const files: Record<string, Buffer> = {
+      'plain.txt': bytes('a needle\n\tneedle needle\nno\nlast needle'),
+      'crlf.txt': bytes('one needle\r\nneedle\r\n'),
+      'd/mark.txt': bytes([0xef, 0xbb, 0xbf], 'needle of a mark\n'),
+      'd/wide.txt': Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('größe needle 😀 needle\n', 'utf16le')]),
+      'd/latin.txt': bytes([0xfc, 0x62], ' needle\n', 'a needle\n'),
+      'd/e/letters.txt': bytes('😀é\u202e needle\u0007 "\\" \u2028 needle\n'),
+      'd/e/long.txt': bytes(`${long}needle${long}\n`, 'short needle\n'),
+      'd/e/many.txt': bytes(`${'needle '.repeat(150)}\n`),
+      'd/e/nul.txt': bytes('needle\n', [0], '\n'),
+    }
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(ws.root, name), text)
+    for (const input of [{ pattern: 'needle' }, { pattern: 'needle', max_results: 3, skip: 2 }, { pattern: 'n(e)\\1dle|größe' }, { pattern: 'NEEDLE', case_sensitive: false, context_lines: 1 }]) {
+      // A folder that has just changed is doubted: its files are opened.
+      for (const folder of ['', 'd', 'd/e']) rmSync(join(ws.root, folder, 'new'), { force: true }), writeFileSync(join(ws.root, folder, 'new'), '')
+      const { text, ...opened } = await found(ws, input)
+      await new Promise((done) => setTimeout(done, 150))
+      expect(await found(ws, input)).toEqual({ ...opened, text })
+    }
+  })
 })

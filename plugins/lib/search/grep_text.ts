@@ -1,0 +1,69 @@
+import type { Next } from '../../../core/base/index.js'
+import { inOneLine, pluralized } from '../base/index.js'
+
+export interface GrepMatch {
+  file: string
+  line_number: number
+  /** 1-based, in code points. */
+  column: number
+  text: string
+  end_line_number?: number
+  before?: string[]
+  after?: string[]
+  text_truncated?: true
+  lossy?: true
+  absolute_offset: number
+  /** Bytes within the line. */
+  submatches: { text: string; start: number; end: number }[]
+}
+export interface GrepOutput {
+  matches: GrepMatch[]
+  total_matches: number
+  files_with_matches: number
+  files_searched: number
+  truncated: boolean
+  backend: 'ripgrep' | 'javascript'
+  total_is_lower_bound?: true
+  files?: { file: string; count: number }[]
+  next?: Next
+}
+
+/** The matches by file, context lines between them, and what they come to. */
+export function render(output: GrepOutput, path: string): string {
+  if (output.total_matches === 0) return `No matches${path === '.' ? '' : ` in ${inOneLine(path)}`} (${pluralized(output.files_searched, 'file')} searched)`
+  const parts: string[] = []
+  for (let start = 0; start < output.matches.length; ) {
+    const { file } = output.matches[start]!
+    let end = start
+    while (output.matches[end]?.file === file) end++
+    parts.push(`${inOneLine(file)}\n${block(output.matches.slice(start, end))}\n`)
+    start = end
+  }
+  const all = `${pluralized(output.total_matches, 'match', 'matches')} in ${pluralized(output.files_with_matches, 'file')}`
+  const last = output.truncated ? `${output.matches.length} of ${all}; continue with skip=${String(output.next?.input['skip'])}` : all
+  return [...parts, last].join('\n')
+}
+
+/** The lines of one file, each once, `--` between groups that do not touch. */
+function block(matches: GrepMatch[]): string {
+  const lines = new Map<number, string>()
+  const add = (line: number, mark: ':' | '-', text: string) => {
+    if (mark === ':' || !lines.has(line)) lines.set(line, `${line}${mark}${text}`)
+  }
+  for (const { line_number, text, before = [], after = [] } of matches) {
+    const own = text.split('\n')
+    before.forEach((line, index) => add(line_number - before.length + index, '-', line))
+    own.forEach((line, index) => add(line_number + index, ':', line))
+    after.forEach((line, index) => add(line_number + own.length + index, '-', line))
+  }
+  const withContext = matches.some(({ before, after }) => before || after)
+  let last: number | undefined
+  return [...lines]
+    .sort(([a], [b]) => a - b)
+    .map(([line, text]) => {
+      const gap = withContext && last !== undefined && line !== last + 1 ? '--\n' : ''
+      last = line
+      return gap + text
+    })
+    .join('\n')
+}
