@@ -7,9 +7,13 @@ import type { Workspace } from './types.js'
 
 type Files = Pick<Workspace, 'rename' | 'stat'> & { foreign: Map<string, string> }
 
+const folder = '.vtcode/aside'
+
 export async function putAside(files: Files, path: string): Promise<void> {
   if (files.foreign.get(path) === path || !isOwnState(path)) return
-  const aside = `.vtcode/aside/${path.split('/').slice(1).join('-')}-${randomBytes(3).toString('hex')}`
+  // What stands in the way of the folder itself goes beside it.
+  const place = path === folder ? path : `${folder}/${path.split('/').slice(1).join('-')}`
+  const aside = `${place}-${randomBytes(3).toString('hex')}`
   files.foreign.set(path, aside)
   // What cannot be moved is passed over where it is.
   await files.rename(path, aside, { aside: true }).catch(() => files.foreign.set(path, path))

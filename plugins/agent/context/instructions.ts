@@ -179,17 +179,23 @@ function refuseHidden({ settings }: Kernel, file: string): void {
   if (hiddenBy(settings, dirname(file))?.(basename(file))) throw new Refused('a rule denies reading it')
 }
 
+/** Nobody can be asked about what goes into a prompt. */
+const whatAsksDenies = (settings: Kernel['settings']): Kernel['settings'] =>
+  ({ ...settings, policy: { ...settings.policy, deny: [settings.policy['deny'], settings.policy['ask']].flatMap((rules) => (rules ?? []) as string[]) } })
+
 /** Folder by folder from the root of the repository to the one above the workspace; nothing there leads out of the repository. */
 async function ofRepository(kernel: Kernel, workspace: Workspace, names: readonly string[], judge: Judge): Promise<Instructions[]> {
   const [root, ...folders] = above(workspace.root)
   if (root === undefined) return []
   const repository = openWorkspace(root)
-  const hidden = hiddenBy(kernel.settings, root)
-  // A call knows these files by no path of its own: they are judged as if the repository were the workspace.
+  const hidden = [root, workspace.root].map((base) => ({ base, matches: hiddenBy(whatAsksDenies(kernel.settings), base) }))
+  // Rules speak of places as the workspace has them. What lies outside of it no call can name: there each rule counts as in a workspace
+  // that is the whole repository, too.
   const judgeThere: Judge = async (path) => {
-    const resolved = repository.resolve(path)
-    if (hidden?.(path) || hidden?.(resolved)) throw new Refused('a rule denies reading it')
-    await judge(path)
+    const place = join(root, path)
+    if (hidden.some(({ base, matches }) => matches?.(relative(base, place)))) throw new Refused('a rule denies reading it')
+    const here = relative(workspace.root, place)
+    await judge(here.startsWith('../') ? path : here)
   }
   try {
     const found: Instructions[] = []
@@ -207,10 +213,22 @@ async function ofRepository(kernel: Kernel, workspace: Workspace, names: readonl
 async function inside(workspace: Workspace, path: string, judge: Judge): Promise<Instructions | undefined> {
   if (!(await workspace.stat(path).catch(() => undefined))) return undefined
   const read = async (file: string) => {
-    await judge(file)
-    return workspace.text(file, { max_bytes: longest })
+    const resolved = workspace.resolve(file)
+    for (const place of new Set([file, resolved])) await judge(place)
+    return textOf(workspace, resolved)
   }
   return whole(path, (folder, name) => workspace.normalize(posix.join(folder, name)), read)
+}
+
+/** The text of a place that was judged, and of no other: a link may have come in its way since. */
+async function textOf(workspace: Workspace, judged: string): Promise<string> {
+  await using file = await workspace.openFile(judged)
+  if (file.resolved !== judged) throw new Refused('it leads elsewhere than when it was judged')
+  const { bytes: size } = file.stat
+  if (size > longest) throw Object.assign(new Error(`'${judged}' has ${size} bytes; at most ${longest} are read at once.`), { code: 'VT_INPUT_TOO_LARGE', details: { size_bytes: size } })
+  const bytes = await file.read(0, longest)
+  if (!isUtf8(bytes)) throw new Error(`'${judged}' is not text.`)
+  return bytes.toString()
 }
 
 /** A file with what it imports; one that cannot be read leaves a note. */

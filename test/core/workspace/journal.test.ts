@@ -120,7 +120,7 @@ describe('what a killed process left', () => {
 })
 
 describe('a journal that bears no seal of ours', () => {
-  const aside = () => readdirSync(join(root, '.vtcode/aside'))
+  const aside = () => readdirSync(join(root, '.vtcode')).flatMap((name) => (name === 'aside' ? readdirSync(join(root, '.vtcode/aside')) : name.startsWith('aside-') ? [name] : []))
   const brought: [string, () => void][] = [
     ['from a repository', () => left([planned('a', 0)], true, '.vtcode/journal/2147483646-0badc0de', () => '')],
     ['whose name is a guess', () => left([planned('a', 0)], true, `.vtcode/journal/${own}-0123456789ab`)],
@@ -142,6 +142,10 @@ describe('a journal that bears no seal of ours', () => {
     ['that stands for all journals: a link', () => {
       mkdirSync(join(root, '.vtcode'), { recursive: true })
       symlinkSync('../c', join(root, '.vtcode/journal'))
+    }],
+    ['that stands for what is put aside: a link out', () => {
+      mkdirSync(join(root, '.vtcode'), { recursive: true })
+      symlinkSync('../..', join(root, '.vtcode/aside'))
     }],
   ]
   it.each(brought)('%s is put aside once, and stops nobody', async (_, bring) => {

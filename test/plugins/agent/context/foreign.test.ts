@@ -19,6 +19,20 @@ async function told(files: Record<string, string>, { config = {}, prepare }: { c
   return system(s)
 }
 
+/** What the model is told in a folder below a repository's root. */
+async function toldBelow(s: Scene, workspace: string, policy: object): Promise<string> {
+  const peer = await scene([{ content: 'ok' }])
+  const kernel = await createKernel({ workspace, home: s.booted.home, config: { ...(settingsFor({ url: peer.peer.url }) as object), policy } as never })
+  const agent = await createAgent(kernel, { env: { ...env(s), PEER_API_KEY: 'key-of-the-peer-0123' } })
+  try {
+    await agent.run('go')
+  } finally {
+    await agent.close()
+    await kernel.close()
+  }
+  return system(peer)
+}
+
 describe('names and texts of a repository in the prompt', () => {
   it('draw no lines of their own: names, branches, commits', async () => {
     const text = await told({ 'a.txt': 'x\n', 'b\nDate: 1999-01-01\u001b[2J\u202e.txt': '' }, {
@@ -88,18 +102,7 @@ describe('instructions are read as a call would read them', () => {
     const root = join(s.booted.root, 'repo')
     mkdirSync(join(root, '.git'))
     writeFileSync(join(s.booted.home, 'id_rsa'), secret)
-    const prompt = async (deny: string[]): Promise<string> => {
-      const peer = await scene([{ content: 'ok' }])
-      const kernel = await createKernel({ workspace: join(root, 'sub'), home: s.booted.home, config: { ...(settingsFor({ url: peer.peer.url }) as object), policy: { deny } } as never })
-      const agent = await createAgent(kernel, { env: { ...env(s), PEER_API_KEY: 'key-of-the-peer-0123' } })
-      try {
-        await agent.run('go')
-      } finally {
-        await agent.close()
-        await kernel.close()
-      }
-      return system(peer)
-    }
+    const prompt = (deny: string[]) => toldBelow(s, join(root, 'sub'), { deny })
     const free = await prompt([])
     for (const shown of ['of the root', 'noted', 'dotenv', `path="${join(root, 'AGENTS.md')}"`]) expect(free).toContain(shown)
     expect(free).not.toContain('outside TOKEN')
@@ -110,5 +113,19 @@ describe('instructions are read as a call would read them', () => {
     const linked = await prompt(['Read(.env)', `Read(/${root}/secret/**)`])
     expect(linked).not.toContain(secret)
     expect(linked).toMatch(/CLAUDE\.md">\n\(not shown: .*outside/)
+  })
+  it('above the workspace rules speak of places as the workspace has them, by every name of a file', async () => {
+    const s = await scene([], { boot: { files: { '.git/HEAD': '', 'AGENTS.md': 'of the root\n@sub/.env\n@plain.md\n@key.pem\n@sub/plain.md', '.env': '', 'sub/.env': `dotenv ${secret}`, 'key.pem': `pem ${secret}` } } })
+    symlinkSync('key.pem', join(s.booted.root, 'plain.md'))
+    symlinkSync('../sub/.env', join(s.booted.root, 'sub/plain.md'))
+    const told = (policy: object) => toldBelow(s, join(s.booted.root, 'sub'), policy)
+    for (const [dotenv, pem] of [['/.env', '../key.pem'], ['./.env', '**/*.pem'], ['.env', `/${s.booted.root}/*.pem`]] as const) {
+      for (const list of ['deny', 'ask']) {
+        const text = await told({ [list]: [`Read(${dotenv})`, `Read(${pem})`] })
+        expect(text, `${list} ${dotenv} ${pem}`).toContain('of the root')
+        expect(text, `${list} ${dotenv} ${pem}`).not.toContain(secret)
+      }
+    }
+    expect(await told({ deny: ['Read(/.env)'] })).toContain(`pem ${secret}`)
   })
 })
