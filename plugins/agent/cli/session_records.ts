@@ -5,10 +5,11 @@ import { dirname } from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { Io } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
+import { callsFolder } from '../../lib/state/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { AgentError } from '../base/index.js'
 import { readEvents, type LogFaults, type LoggedEvent, type RecordFiles } from '../records/index.js'
-import { eventBytes, fileOfSession, lastSession, listSessions } from '../session/index.js'
+import { eventBytes, fileOfSession, lastSession, listSessions, validId } from '../session/index.js'
 
 /** A log to be read: its events by stream, what lies beside it, and what turned out to be wrong with it. */
 export interface SessionRecords {
@@ -34,6 +35,12 @@ export async function recordsOfSession(workspace: Workspace, id: string): Promis
 
 /** The session that is meant: the one that is named, else the user's last one. Throws VT_SESSION_NOT_FOUND. */
 export const sessionMeant = async (workspace: Workspace, id: string | undefined, io: Io): Promise<string> => id ?? (await lastSession(workspace, io.env))
+
+/** Throws VT_SESSION_NOT_FOUND where the workspace has no folder of this session: of an agent or of a face without one. */
+export async function sessionExists(workspace: Workspace, id: string): Promise<void> {
+  if (validId(id) && (await workspace.stat(`${callsFolder}/${id}`))?.kind === 'directory') return
+  throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
+}
 
 /** A log that a person names by its path: a file of events in the workspace, or the folder of an export. */
 export async function recordsInFile(workspace: Workspace, path: string): Promise<SessionRecords> {

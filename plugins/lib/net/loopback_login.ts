@@ -84,9 +84,15 @@ export function showPage(url: URL, to: string, { env, workspace }: Pick<AdapterC
   // A server may have chosen this address: nothing but a page may be opened by it.
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && local)) throw new Error(`the page to sign in at is no https address: ${url.protocol}`)
   process.stderr.write(`vtcode: sign in to ${to}: ${url.href}\n`)
+  openInBrowser(url.href, { env, workspace })
+}
+
+/** Opens an address in the user's browser, without waiting for it; `false` where none is found. The program is looked for outside of the workspace. */
+export function openInBrowser(address: string, { env, workspace }: Pick<AdapterContext, 'env' | 'workspace'>): boolean {
   const names = [env['BROWSER'], process.platform === 'darwin' ? 'open' : 'xdg-open'].filter((name) => name !== undefined)
   const program = names.map((name) => (name.includes('/') ? name : findProgram(name, searchPath(env['PATH'], workspace)))).find((file) => file !== undefined)
-  if (program === undefined) return
+  if (program === undefined) return false
   const shown = Object.fromEntries(['DISPLAY', 'WAYLAND_DISPLAY', 'XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'].flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
-  start({ file: program, args: [url.href], cwd: workspace, env: { ...environment(), ...shown } }, 'ignore', 'own').on('error', () => {}).unref()
+  start({ file: program, args: [address], cwd: workspace, env: { ...environment(), ...shown } }, 'ignore', 'own').on('error', () => {}).unref()
+  return true
 }

@@ -4,9 +4,9 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel } from '../../../core/index.js'
+import { createGuard, isLoopback } from '../../lib/page/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { MAX_FRAME } from './frames.js'
-import { createGuard, isLoopback } from './guard.js'
 import { loadSdk } from './sdk.js'
 import type { Showing } from './server.js'
 import { createSessions } from './sessions.js'
@@ -70,7 +70,7 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, showing: Showin
   }
   server.on('error', (error) => say(io, 'warning', error.message))
   const { port } = server.address() as AddressInfo
-  serving.guard = createGuard({ host: flags.host, port, token })
+  serving.guard = createGuard({ host: flags.host, port, token, routes: { '/mcp': ['POST', 'GET', 'DELETE'] } })
   void kernel.settle()
   io.stderr.write(greeting(`http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}/mcp`, token, flags))
 

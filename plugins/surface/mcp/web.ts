@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RequestObjection } from '../../lib/page/index.js'
 import { readMessage, type MessageRefusal } from './frames.js'
-import type { RequestObjection } from './guard.js'
 
 /** The body of a request; `undefined` when it is larger than `limit` bytes, of which no more are kept. */
 export async function readRequestBody(message: IncomingMessage, limit: number): Promise<Buffer | undefined> {

@@ -49,8 +49,8 @@ const table: Record<string, Record<Use, Told>> = {
   undo: same([1, none, /^vtcode: error: There is nothing to undo\.\n$/]),
   verify: same(missing('certificate')),
 }
-// `dependencies` would install programs; `init` has a test of its own for each way it is begun.
-const elsewhere = ['dependencies', 'init']
+// `dependencies` would install programs; `init` has a test of its own for each way it is begun, `inspect` one that ends it.
+const elsewhere = ['dependencies', 'init', 'inspect']
 
 describe('a verb', () => {
   it.each(Object.entries(table))('%s says what it takes: exit code, stdout and stderr of each use', async (verb, told) => {

@@ -1,0 +1,1 @@
+export { createGuard, isLoopback, type RequestObjection } from './guard.js'
