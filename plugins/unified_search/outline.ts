@@ -4,7 +4,7 @@ import { lines } from '../lib/process/index.js'
 import { largestParsed, look, openOr, parserMemory, tooHardToParse } from '../lib/search/index.js'
 import {
   outlineAnswer, outlinedByAstGrep, astGrep, astGrepPath, cached, ensureAstGrep, filterOf, InstallProblem, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, versionOf,
-  wantedLanguage, type OutlineItem, type Language, type Outlined, type OutlineInput, type Range, type OutlineSubject,
+  wantedLanguage, withPassedOver, type OutlineItem, type Language, type Outlined, type OutlineInput, type Range, type OutlineSubject,
 } from '../lib/syntax/index.js'
 
 /**
@@ -88,8 +88,9 @@ async function draw(context: Context, files: OutlineSubject[], single: boolean):
       const made = await ask(context, fresh, failed)
       if (!made) return undefined
       for (const { path, language, version, handle } of fresh) {
-        const items = made.get(handle.ref)
-        if (!items) continue
+        const named = made.get(handle.ref)
+        if (!named) continue
+        const items = await withPassedOver(named, await handle.read(0, handle.stat.bytes), language)
         remember(version, items)
         outlined.push({ path, lang: language.title, items })
       }
@@ -120,7 +121,7 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
       const sizes = new Map(group.map(({ handle }) => [handle.ref, handle.stat.bytes]))
       const stream = lines((line) => {
         const said = recordIn(line, sizes)
-        if (said) made.set(said.path, said.items.map(itemOf))
+        if (said) made.set(said.path, said.items.filter(isDeclaration).map(itemOf))
         else if (line.length > 0) isNonsense = true
       }, 268_435_456)
       const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
@@ -210,12 +211,21 @@ interface NativeItem extends NativeMember {
   members?: NativeMember[]
 }
 
+/** Whether this names a thing where it is declared: a `struct s` of C without a body is the use of a type, or one announced. */
+function isDeclaration({ astKind, signature = '', range: { byteOffset } }: NativeItem): boolean {
+  const hasBody = signature.includes('{') || Buffer.byteLength(signature) < byteOffset.end - byteOffset.start
+  return hasBody || !['struct_specifier', 'union_specifier', 'enum_specifier', 'class_specifier'].includes(astKind)
+}
+
+/** A name over several lines in one, and none that is as long as a page. */
+const shownName = (name: string): string => name.replace(/\s+/g, ' ').slice(0, 200)
+
 /** ast-grep's record in our words; keys of later versions are dropped. */
 function itemOf(native: NativeItem): OutlineItem {
   return {
     role: native.role,
     kind: native.symbolType,
-    name: native.name,
+    name: shownName(native.name),
     signature: native.signature ?? '',
     astKind: native.astKind,
     isImport: native.isImport ?? false,
@@ -226,7 +236,7 @@ function itemOf(native: NativeItem): OutlineItem {
     members: (native.members ?? []).map(({ role, symbolType, name, signature, isPublic, range }) => ({
       role,
       kind: symbolType,
-      name,
+      name: shownName(name),
       signature: signature ?? '',
       isPublic: isPublic ?? false,
       line_number: range.start.line + 1,

@@ -1,9 +1,6 @@
 (program (call method: (identifier) @_require arguments: (argument_list (string) @name) (#match? @_require "^require")) @import.module)
-(program (module name: (_) @name) @item.module)
-(program (class name: (_) @name) @item.class)
-(program (method name: (_) @name) @item.function)
-(program (singleton_class (body_statement (method name: (_) @name) @item.function)))
-(body_statement (class name: (_) @name) @member.class)
-(body_statement (module name: (_) @name) @member.module)
 (body_statement (method name: (_) @name) @member.function)
 (body_statement (singleton_method name: (_) @name) @member.function)
+(module name: (_) @name) @item.module
+(class name: (_) @name) @item.class
+(method name: (_) @name) @item.function

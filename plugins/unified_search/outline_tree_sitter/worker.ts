@@ -5,8 +5,8 @@ import { brotliDecompress } from 'node:zlib'
 import { Language, Parser, Query, type Node, type Range } from 'web-tree-sitter'
 import { programFile } from '../../../core/index.js'
 import { doJobs } from '../../lib/base/index.js'
-import type { OutlineItem } from '../../lib/syntax/index.js'
-import { itemsOf } from './items.js'
+import { outlinedByAstGrep, type OutlineItem } from '../../lib/syntax/index.js'
+import { itemsOf, type Reading } from './items.js'
 
 export interface OutlineJob {
   bytes: Uint8Array
@@ -19,6 +19,7 @@ export type ParsedOutline = { items: OutlineItem[] } | { no_grammar: string }
 interface Grammar {
   language: Language
   query: Query
+  reading: Reading
 }
 const loaded = new Map<string, Promise<Grammar>>()
 
@@ -47,11 +48,13 @@ async function load(name: string): Promise<Grammar> {
   const beside = (file: string) => readFile(programFile(`plugins/unified_search/outline_tree_sitter/${file}`))
   const [packed, query] = await Promise.all([beside(`${name}.wasm.br`), beside(`${name}.scm`)])
   const language = await Language.load(await promisify(brotliDecompress)(packed))
-  return { language, query: new Query(language, query.toString()) }
+  const compiled = new Query(language, query.toString())
+  // Languages of both engines are read as ast-grep reads them.
+  return { language, query: compiled, reading: { telling: compiled.captureNames.includes('exported'), outermost: outlinedByAstGrep.has(name), overloads: ['typescript', 'tsx'].includes(name) } }
 }
 
 /** The items of a text, or of parts of it, and the parts that are scripts. */
-function parse(text: string, { language, query }: Grammar, parts?: Range[]): { items: OutlineItem[]; embedded: Range[] } {
+function parse(text: string, { language, query, reading }: Grammar, parts?: Range[]): { items: OutlineItem[]; embedded: Range[] } {
   const parser = new Parser()
   try {
     parser.setLanguage(language)
@@ -60,7 +63,7 @@ function parse(text: string, { language, query }: Grammar, parts?: Range[]): { i
     try {
       const matches = query.matches(tree.rootNode)
       const embedded = matches.flatMap(({ captures }) => captures.filter(({ name }) => name === 'embedded').map(({ node }) => rangeOf(node)))
-      return { items: itemsOf(matches, text, query.captureNames.includes('exported')), embedded }
+      return { items: itemsOf(matches, text, reading), embedded }
     } finally {
       tree.delete()
     }

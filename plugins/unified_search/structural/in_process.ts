@@ -1,5 +1,5 @@
 import type { NapiConfig, Pos, SgNode } from '@ast-grep/napi'
-import { positionsIn, type Language, type Positions, type Range } from '../../lib/syntax/index.js'
+import { astGrepLibrary, positionsIn, type Language, type Library, type Positions, type Range } from '../../lib/syntax/index.js'
 import { ahead } from './ahead.js'
 import { placeIn, type EmbeddedCode } from './pages.js'
 import { patternRule } from './binary.js'
@@ -7,8 +7,6 @@ import { replacementOf, templateOf, type RewriteTemplate } from './template.js'
 import type { Captured, Native, StructuralInput } from './types.js'
 
 const grammars = new Set(['html', 'css', 'javascript', 'typescript', 'tsx'])
-export type Library = typeof import('@ast-grep/napi')
-let library: Promise<Library | undefined> | undefined
 
 /** The library, if it serves the language and the query; `undefined` where its package brings nothing for this platform. */
 export async function libraryFor({ id }: Language, input: StructuralInput): Promise<Library | undefined> {
@@ -16,7 +14,7 @@ export async function libraryFor({ id }: Language, input: StructuralInput): Prom
   // Only the program explains a pattern and grows a fix.
   if (input.debug_query !== undefined || input.fix_config) return undefined
   if (input.workflow === 'rewrite' && !templateOf(input.rewrite!)) return undefined
-  return (library ??= import('@ast-grep/napi').catch(() => undefined))
+  return astGrepLibrary()
 }
 
 export interface SourceText {

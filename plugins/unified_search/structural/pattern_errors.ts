@@ -1,6 +1,5 @@
 import type { Context } from '../../../core/index.js'
-import { astGrep, astGrepPath, type Language, type Range } from '../../lib/syntax/index.js'
-import type { Library } from './in_process.js'
+import { astGrep, astGrepPath, type Language, type Library, type Range } from '../../lib/syntax/index.js'
 
 export type PatternPlace = Pick<Range, 'start' | 'end'>
 
