@@ -72,7 +72,7 @@ export const codes = {
   VT_MANIFEST_EXAMPLE: ['Example {number} is no call of {slot}: {problem}', 'Correct the example, or `input`.'],
   VT_MANIFEST_LIMIT: ['{problem}', 'Make the file smaller or simpler.'],
   VT_MANIFEST_PATH: ["The module '{module}' {problem}.", 'Name a file inside the folder of the plugin, relative to the manifest.'],
-  VT_MANIFEST_DUPLICATE: ["Two manifests of {plugin} are called '{name}'.", 'Give one of them another name; the first is used.'],
+  VT_MANIFEST_DUPLICATE: ["Two manifests of {plugin} are called '{name}': {files}.", 'Give one of them another name; the first is used.'],
   VT_MANIFEST_MISSING: ["'{path}' in `manifests` does not exist.", 'Correct the path in the settings, or remove the entry.'],
   VT_MANIFEST_OUTSIDE: ["'{path}' in `manifests` of the workspace leads out of it.", 'Name it in your own settings, ~/.vtcode/vtcode.config.yaml.'],
   VT_PLUGIN_RENAMED: ['Two plugins are called {name}; the one in {root} is known as {other}.', 'Rename the folder of one of them.'],

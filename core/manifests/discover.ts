@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { toText } from '../base/index.js'
 import {
@@ -163,7 +163,7 @@ function admit(source: ManifestSource, file: string, reading: ManifestReading, {
   else if (source.form === 'skill' && kind !== 'action' && kind !== 'policy') put('inactive', `a skill brings actions and policies, no ${kind}`)
   else if (!chosen(id, entry)) put('inactive', `left out by \`only\` or \`except\` of ${entry!.from}`)
   else if (earlier !== undefined) {
-    const duplicate = report('VT_MANIFEST_DUPLICATE', { plugin, name }, [earlier, file])
+    const duplicate = report('VT_MANIFEST_DUPLICATE', { plugin, name, files: [earlier, file].map((one) => relative(root, one)).join(' and ') }, [earlier, file])
     found.diagnostics.push(duplicate)
     put('invalid', duplicate.message)
   } else {

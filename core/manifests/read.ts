@@ -179,7 +179,7 @@ function modulePath(file: string, module: string, root: string, real: RealPath =
     if (!statSync(candidate, { throwIfNoEntry: false })?.isFile()) continue
     return inside(real(root), real(candidate)) ? candidate : refuse('is a link out of the folder of its plugin')
   }
-  return refuse('does not exist')
+  return refuse(module.includes('\\') ? 'does not exist; folders of a path are separated by /' : 'does not exist')
 }
 
 /** The manifest as the schema can check it: to the schema what an adapter of others does is a command. */

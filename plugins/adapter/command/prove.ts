@@ -1,4 +1,6 @@
-import { isObject, toText } from '../../../core/base/index.js'
+import { existsSync } from 'node:fs'
+import { isAbsolute, resolve, win32 } from 'node:path'
+import { isObject, isProgram, toText } from '../../../core/base/index.js'
 import { VtError, type Contribution, type Fault, type Schema } from '../../../core/index.js'
 import { declaredIn, parseReference, undeclared, type Piece } from '../../lib/values/index.js'
 import { commandSettings } from './settings.js'
@@ -12,9 +14,10 @@ interface Around {
 }
 
 /** What would go wrong in calls of a manifest with `run`, found by reading it. */
-export function commandFaults({ manifest }: Contribution, input: Schema): Fault[] {
+export function commandFaults({ manifest, root, file }: Contribution, input: Schema): Fault[] {
   const reader = new Reader(input, (manifest.options ?? {}) as Schema)
   manifest.run!.slice(1).forEach((element, at) => reader.element(element, ['run', at + 1], {}))
+  reader.program(manifest.run![0], root)
   reader.rest(manifest)
   return reader.faults.length > 0 ? reader.faults : whole(manifest.run!, input, manifest)
 }
@@ -36,6 +39,16 @@ class Reader {
     private readonly input: Schema,
     private readonly options: Schema,
   ) {}
+
+  /** One that the plugin brings; what the machine has of others is no fault of it. */
+  program(name: unknown, root: string): void {
+    if (typeof name !== 'string' || isAbsolute(name)) return
+    if (win32.isAbsolute(name) || name.includes('\\')) return this.say(['run', 0], `'${name}' is a path of Windows.`, 'Write a bare name, which is looked up on the search path, or ./ and a file of the plugin with slashes.')
+    if (!name.includes('/')) return
+    const file = resolve(root, name)
+    if (!existsSync(file)) this.say(['run', 0], `'${name}' does not exist.`, 'Name a file of the plugin, relative to its folder.')
+    else if (!isProgram(file)) this.say(['run', 0], `'${name}' is no executable file.`, `Set its executable bit, \`chmod +x ${name}\`, or name what runs it: [sh, '{$plugin_root}/${name.replace(/^\.\//, '')}'].`)
+  }
 
   element(element: unknown, path: Path, around: Around): void {
     if (typeof element === 'string') return this.text(element, path, around)

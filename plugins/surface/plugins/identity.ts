@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { visibleLine } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
+import type { Io } from '../../../core/index.js'
 import type { Installed, PluginSource } from '../../../core/trust/index.js'
+import { oneLine, say } from '../../lib/terminal/index.js'
 import type { Fetched } from './source.js'
 import { UserError } from './user_error.js'
 
@@ -9,14 +11,17 @@ export const nameRule = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?
 const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
 const factFiles = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json', 'manifest.json', 'package.json']
 
-export function pluginNameOf({ root, name }: Fetched, wanted: string | undefined): string {
-  const chosen = wanted ?? claimsOf(root).name ?? plain(name)
+/** The name that a plugin is known by; where what it calls itself can be none, that is told. */
+export function pluginNameOf({ root, name }: Fetched, wanted: string | undefined, io: Io): string {
+  const { name: claimed, unusable } = claimsOf(root)
+  const chosen = wanted ?? claimed ?? plain(name)
   if (!nameRule.test(chosen) || reserved.test(chosen)) throw new UserError(`'${chosen}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`)
+  if (wanted === undefined && unusable !== undefined) say(io, 'warning', `It calls itself '${oneLine(unusable)}', which can be no plugin's name. Here it is ${chosen}.`)
   return chosen
 }
 
 /** What the package says of itself, the first file that says it in a way that can be used. */
-export function claimsOf(root: string): { name?: string; version?: string } {
+export function claimsOf(root: string): { name?: string; unusable?: string; version?: string } {
   const said = factFiles.flatMap((file) => {
     try {
       return [JSON.parse(readBytes(join(root, file)).toString().replace(/^\ufeff/, '')) as { name?: unknown; version?: unknown }]
@@ -25,9 +30,11 @@ export function claimsOf(root: string): { name?: string; version?: string } {
       return []
     }
   })
-  const name = said.map((one) => (typeof one.name === 'string' ? plain(one.name) : '')).find((one) => nameRule.test(one))
+  const names = said.flatMap((one) => (typeof one.name === 'string' ? [one.name] : []))
+  const name = names.map(plain).find((one) => nameRule.test(one))
   const version = said.map((one) => one.version).find((one) => typeof one === 'string')
-  return { ...(name !== undefined && { name }), ...(version !== undefined && { version }) }
+  const called = name !== undefined ? { name } : names[0] !== undefined ? { unusable: names[0] } : {}
+  return { ...called, ...(version !== undefined && { version }) }
 }
 
 /** A name of theirs as one of ours; what is a path is none. */

@@ -55,7 +55,7 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
       return basename(root)
     }
     const fetched = link ? linkedTo(address) : await brought(address, staging, options)
-    const name = pluginNameOf(fetched, options.name)
+    const name = pluginNameOf(fetched, options.name, io)
     const target = join(plugins, name)
     const old = before[name]
     if (lstatSync(target, { throwIfNoEntry: false })) {

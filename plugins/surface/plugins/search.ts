@@ -57,7 +57,7 @@ export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, 
     if (!offer && !isAddress(wanted)) return undefined
     const fetching = { kernel, io, into }
     const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(wanted, fetching)
-    const name = pluginNameOf(fetched, undefined)
+    const name = pluginNameOf(fetched, undefined, io)
     const inspection = await inspect(fetched.root, surroundings({ kernel, io }), { name })
     const provenance = await provenanceOf(fetched.source, fetching)
     const add = `vtcode plugins add ${offer ? wanted : `'${wanted}'`}`

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
+import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Diagnostic, Io, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import { oneLine, paint, printable, say } from '../../lib/terminal/index.js'
@@ -33,6 +34,12 @@ export async function validatePlugin(kernel: Kernel, path: string, { run = false
       const [place = ''] = files
       const owner = inspection.contributions.find(({ file }) => place === file || place.startsWith(`${file}:`))
       rows.get(owner?.id ?? '')?.errors.push(`${relative(inspection.root, place)}: ${message} ${hint ?? ''}`.trimEnd())
+    }
+    for (const { id, manifest } of inspection.contributions) {
+      const program = manifest.run?.[0]
+      // What this machine lacks is no fault of the plugin.
+      const absent = typeof program === 'string' && /^[^/\\{]+$/.test(program) && !findProgram(program, searchPath(io.env['PATH'], kernel.workspace))
+      if (absent) rows.get(id)?.warnings.push(`The program '${program}' is not on the search path here. \`requires: { bin: [${program}] }\` says that it takes it.`)
     }
     const tried = run ? await runConfined(context, kernel) : { rows: await tryAll(context) }
     for (const { id, examples, errors } of tried.rows) {

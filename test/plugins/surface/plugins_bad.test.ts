@@ -22,7 +22,11 @@ it.each<Row>([
   ['with two manifests of one name', async (made) => {
     await made.write('bad/vtcode/one.yaml', 'name: same\ndescription: x\nrun: [echo]\n')
     await made.write('bad/vtcode/two.yaml', 'name: same\ndescription: y\nrun: [echo]\n')
-  }, 'bad', 1, /same/],
+  }, 'bad', 1, /called 'same': vtcode\/one\.yaml and vtcode\/two\.yaml/],
+  ['with a Windows path to its module', async (made) => {
+    await made.write('bad/vtcode.yaml', 'name: bad\ndescription: x\neffects: []\nmodule: .\\src\\a.js\n')
+    await made.write('bad/src/a.js', 'export default () => ({ ok: true, output: {} })\n')
+  }, 'bad', 1, /folders of a path are separated by \//],
   ['of two formats', async (made) => {
     await made.write('bad/.claude-plugin/plugin.json', manifest())
     await made.write('bad/gemini-extension.json', manifest({ name: 'other' }))
@@ -37,7 +41,7 @@ it.each<Row>([
   ['whose name is a path', async (made) => {
     await made.write('bad/.claude-plugin/plugin.json', manifest({ name: '../../evil' }))
     await made.write('bad/skills/seas/SKILL.md', skill)
-  }, 'bad', 0, /^bad /],
+  }, 'bad', 0, /It calls itself '..\/..\/evil', which can be no plugin's name\. Here it is bad\.\n/],
   ['whose name is one of ours', async (made) => {
     await made.write('bad/.claude-plugin/plugin.json', manifest({ name: 'builtin' }))
     await made.write('bad/skills/seas/SKILL.md', skill)

@@ -32,6 +32,9 @@ const wrong: Record<string, { manifest: string; files?: Record<string, string>; 
   pattern: { manifest: tool('pattern', `effects: [read]\ninput: { properties: { a: { type: string, pattern: '(?=x)' } } }\nmodule: ./right.js\n`), line: 4, says: /linear-time/, fix: /VT_SCHEMA_PATTERN/ },
   quoted: { manifest: tool('quoted', `effects: [read]\n${input('n', 'n: { type: integer }')}example: { m: 1 }\nmodule: ./right.js\n`), line: 5, says: /`example` is no call of quoted: Unknown property 'm'/, fix: /Correct `example`/ },
   renamed: { manifest: tool('renamed', `${input('file', 'file: { type: string, format: workspace-path }')}alias: { to: unified_file/read, rename: { file: pth } }\n`), line: 4, says: /'pth' is no property of unified_file\/read/, fix: /Write 'path'/ },
+  no_bit: { manifest: tool('no_bit', 'run: [./no_bit.sh]\n'), files: { '../no_bit.sh': '#!/bin/sh\n' }, line: 3, says: /'\.\/no_bit\.sh' is no executable file/, fix: /chmod \+x \.\/no_bit\.sh/ },
+  no_file: { manifest: tool('no_file', 'run: [./nowhere.sh]\n'), line: 3, says: /'\.\/nowhere\.sh' does not exist/, fix: /relative to its folder/ },
+  windows: { manifest: tool('windows', "run: ['C:\\tools\\x.exe']\n"), line: 3, says: /is a path of Windows/, fix: /with slashes/ },
   our_code: { manifest: tool('our_code', 'effects: [read]\nerrors: { VT_POLICY_DENIED: { message: x } }\nmodule: ./right.js\n'), line: 4, says: /'VT_POLICY_DENIED' is a code of vtcode/, fix: /name of the plugin in capitals/ },
 }
 const right: Record<string, string> = {
