@@ -41,6 +41,52 @@ export interface BuiltinSlots {
     }
     output: { [name: string]: unknown }
   }
+  /** Begin something later */
+  'cron/create': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** What is to be done then. */
+      prompt: string
+      /** Five fields, such as 0 9 * * 1-5, in the time zone of this machine. */
+      expression?: string
+      /** A number and s, m, h or d, such as 10m; it is rounded to what divides its unit, and the answer says to what. */
+      every?: string
+      /** Once: HH:MM, or RFC 3339. */
+      run_at?: string
+    }
+    output: {
+      id: string
+      prompt: string
+      when: string
+      /** RFC 3339. */
+      next: string
+      /** RFC 3339. */
+      ends?: string
+    }
+  }
+  /** Begin it no more */
+  'cron/delete': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** As {slot:cron/list} says it, or all. */
+      id: string
+    }
+    output: {
+      deleted: number
+    }
+  }
+  /** What begins later */
+  'cron/list': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+    }
+    output: {
+      tasks: { [name: string]: unknown }[]
+    }
+  }
   /** Fetch a page through a reader service */
   'defuddle_fetch': {
     input: {

@@ -106,7 +106,7 @@ export class Thread implements LoopConversation {
   }
 
   readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] =>
-    this.kernel.tools({ ...how, audience: 'agent', mode: this.mode, ...(this.only?.tools && { only: this.only.tools }) })
+    this.tasks.offered(this.kernel.tools({ ...how, audience: 'agent', mode: this.mode, ...(this.only?.tools && { only: this.only.tools }) }))
 
   readonly standing = (): Promise<string> => this.completion.standing()
 

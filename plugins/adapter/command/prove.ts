@@ -43,7 +43,8 @@ class Reader {
   /** One that the plugin brings; what the machine has of others is no fault of it. */
   program(name: unknown, root: string): void {
     if (typeof name !== 'string' || isAbsolute(name)) return
-    if (win32.isAbsolute(name) || name.includes('\\')) return this.say(['run', 0], `'${name}' is a path of Windows.`, 'Write a bare name, which is looked up on the search path, or ./ and a file of the plugin with slashes.')
+    const fix = 'Write a bare name, which is looked up on the search path, or ./ and a file of the plugin with slashes.'
+    if (win32.isAbsolute(name) || name.includes('\\')) return this.say(['run', 0], `'${name}' is a path of Windows.`, fix)
     if (!name.includes('/')) return
     const file = resolve(root, name)
     if (!existsSync(file)) this.say(['run', 0], `'${name}' does not exist.`, 'Name a file of the plugin, relative to its folder.')

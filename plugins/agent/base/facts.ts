@@ -35,10 +35,19 @@ export type Fact =
 export interface SessionTask {
   id: string
   prompt: string
-  /** Missing: it happens once. */
+  /** Each so often, or by a cron expression in a zone. Without either it happens once. */
   every_secs?: number
+  cron?: { expression: string; tz: string }
   next: string
   ends?: string
+}
+/** What a model asks for: one of the three says when. */
+export interface AskedTask {
+  prompt: string
+  /** Five fields of cron, or a nickname. */
+  expression?: string
+  every?: string
+  run_at?: string
 }
 /** What begins by itself in a session, for whoever sits at it. */
 export interface SessionSchedule {

@@ -17,7 +17,7 @@ export { briefly, eventLine, notAppliedLines, progress, reasonOf, summary } from
 export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certificate } from '../finish/index.js'
 export { agentItems, findAgents, namedAgent, childRights, type AgentDefinition, type AgentFault } from '../delegation/index.js'
 export { turnBounds } from '../loop/index.js'
-export { saidInterval } from '../schedule/index.js'
+export { saidWhen } from '../schedule/index.js'
 export { findModel, modelChoices, uncountedModels, providerVariables, listModels, offeredModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
 export { atifOf, openResponsesOf, otelOf, outlineOf, tracePage, reduceLog, type Run } from '../records/index.js'
 export {

@@ -7,12 +7,13 @@ import type { Flags } from './work.js'
 
 /** Prints what a run would begin with. No session is made, no credential looked up, no server asked, no tool called. */
 export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io): Promise<number> {
-  const [{ systemPrompt, instructionText }, { clock }, { toolDefinitions }, { findModel }, { agentSettings }] = await Promise.all([
+  const [{ systemPrompt, instructionText }, { clock }, { toolDefinitions }, { findModel }, { agentSettings }, { withoutSchedule }] = await Promise.all([
     import('../context/index.js'),
     import('../base/index.js'),
     import('../model/index.js'),
     import('../model/index.js'),
     import('../base/index.js'),
+    import('../schedule/index.js'),
   ])
   const settings = agentSettings(kernel, definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd }))
   const workspace = openWorkspace(kernel.workspace, kernel)
@@ -20,7 +21,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
     const model = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
     const prompt = await systemPrompt(kernel.mode(), workspace, await instructionText(kernel, workspace, settings, io.env), { clock, env: io.env })
     const { id, format, facts } = model
-    const tools = toolDefinitions({ tools: (how) => kernel.tools({ ...how, audience: 'agent', mode: kernel.mode(flags.plan ? 'plan' : undefined) }) }, model)
+    const tools = toolDefinitions({ tools: (how) => withoutSchedule(kernel.tools({ ...how, audience: 'agent', mode: kernel.mode(flags.plan ? 'plan' : undefined) })) }, model)
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }
     if (flags.json) io.stdout.write(`${JSON.stringify({ model: id, format, facts, mode: kernel.settings.policy.mode, prompt, task, tools, limits, policies })}\n`)

@@ -1,3 +1,3 @@
 export { scheduling, type ScheduledState } from './state.js'
-export { SessionTasks } from './tasks.js'
-export { readLoop, readReminder, roundedInterval, saidInterval } from './timing.js'
+export { SessionTasks, withoutSchedule } from './tasks.js'
+export { readLoop, readReminder, roundedInterval, saidInterval, saidWhen } from './timing.js'

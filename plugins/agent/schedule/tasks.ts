@@ -1,15 +1,20 @@
-import { AgentError, type Msg, type SessionSchedule, type SessionTask } from '../base/index.js'
+import { AgentError, type AskedTask, type Msg, type SessionSchedule, type SessionTask } from '../base/index.js'
 import type { Conversation, ConversationState } from '../session/index.js'
 import type { ScheduledState } from './state.js'
-import { nextOf, readLoop, readReminder } from './timing.js'
+import { nextOf, readAsked, readLoop, readReminder } from './timing.js'
+import { scheduleTool } from './tool.js'
 
 const most = 50
 const lasts_ms = 72 * 3_600_000
+/** Tools as they are shown where no person sits at the conversation: nothing begins by itself there. */
+export const withoutSchedule = <T extends { name: string }>(tools: T[]): T[] => tools.filter(({ name }) => name !== 'cron')
 
 type Scheduling = Pick<Conversation, 'commit' | 'harness' | 'providers' | 'surface' | 'newId'> & { readonly state: ConversationState & ScheduledState }
 
 /** What a person has begin by itself while they sit at a conversation: it joins at idle boundaries, after what people say. Its facts are in the journal, so it comes back with the session. */
 export class SessionTasks implements SessionSchedule {
+  /** What the tool is lent. */
+  readonly tool = scheduleTool(this)
   constructor(private readonly thread: Scheduling) {}
 
   list(): readonly SessionTask[] {
@@ -27,6 +32,20 @@ export class SessionTasks implements SessionSchedule {
     return this.add({ prompt: `Remind me: ${prompt}`, next: new Date(at).toISOString() })
   }
 
+  /** For a model. Throws as `loop` does, also where nobody sits at the conversation. */
+  async create(asked: AskedTask): Promise<SessionTask> {
+    const { env } = this.thread.providers
+    const hint = '`vtcode schedule create` sets what begins without anybody.'
+    if (!this.on && env['VTCODE_DISABLE_CRON'] !== '1') throw new AgentError('VT_SCHED_DISABLED', 'Nobody sits at this conversation, so nothing begins in it later.', { hint })
+    const now = this.now()
+    const { at, ...task } = await readAsked(asked, now)
+    const recurs = task.every_secs !== undefined || task.cron !== undefined
+    return this.add({ ...task, next: new Date(at).toISOString(), ...(recurs && { ends: new Date(now + lasts_ms).toISOString() }) })
+  }
+
+  /** Tools that a model is shown here. */
+  readonly offered = <T extends { name: string }>(tools: T[]): T[] => (this.on ? tools : withoutSchedule(tools))
+
   async cancel(id: string): Promise<number> {
     const gone = this.list().filter((one) => id === 'all' || one.id === id)
     for (const one of gone) await this.thread.commit({ kind: 'task', task: { id: one.id, gone: true } })
@@ -43,7 +62,7 @@ export class SessionTasks implements SessionSchedule {
     const [task] = this.on ? this.list() : []
     const now = this.now()
     if (task === undefined || Date.parse(task.next) > now) return undefined
-    const next = nextOf(task, now)
+    const next = await nextOf(task, now)
     await this.thread.commit({ kind: 'task', task: next === undefined ? { id: task.id, gone: true } : { ...task, next } })
     await this.thread.harness('schedule_fired', { message: `${task.id}: ${task.prompt.split('\n')[0]!.slice(0, 200)}` })
     return { role: 'user', parts: [{ type: 'text', text: task.prompt }], origin: 'schedule' }

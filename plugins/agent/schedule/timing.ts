@@ -1,4 +1,4 @@
-import { AgentError, type SessionTask } from '../base/index.js'
+import { AgentError, type AskedTask, type SessionTask } from '../base/index.js'
 
 const minute = 60
 const hour = 60 * minute
@@ -24,6 +24,9 @@ export function saidInterval(seconds: number): string {
   const unit = seconds % day === 0 ? 'd' : seconds % hour === 0 ? 'h' : 'm'
   return `${seconds / units[unit]!}${unit}`
 }
+
+/** When a task begins, as it is said. */
+export const saidWhen = ({ every_secs, cron }: SessionTask): string => (cron ? `by ${cron.expression} (${cron.tz})` : every_secs === undefined ? 'once' : `every ${saidInterval(every_secs)}`)
 
 /** What `/loop` says: `[interval] <prompt>` or `<prompt> every <interval>`; 10 minutes where no interval is said. Throws VT_SCHED_BAD_EXPRESSION. */
 export function readLoop(text: string): { prompt: string; every_secs: number } {
@@ -51,10 +54,31 @@ export async function readReminder(text: string, now: number): Promise<{ prompt:
   }
 }
 
-/** The time after one that was met; `undefined` for what happens once. What was missed meanwhile counts as once. */
-export function nextOf({ every_secs, next, ends }: SessionTask, now: number): string | undefined {
-  if (every_secs === undefined) return undefined
-  const period = every_secs * 1000
-  const at = Date.parse(next) + Math.max(1, Math.floor((now - Date.parse(next)) / period) + 1) * period
-  return ends !== undefined && at > Date.parse(ends) ? undefined : new Date(at).toISOString()
+/** What a model asks for, and when that is next. Throws VT_SCHED_BAD_EXPRESSION. */
+export async function readAsked({ prompt, expression, every, run_at }: AskedTask, now: number): Promise<Omit<SessionTask, 'id' | 'ends' | 'next'> & { at: number }> {
+  const hint = { hint: "every: '10m', expression: '0 9 * * 1-5' (minute, hour, day of month, month, weekday), or run_at: '18:30' or RFC 3339." }
+  const refuse = (message: string): AgentError => new AgentError('VT_SCHED_BAD_EXPRESSION', message, hint)
+  if ([expression, every, run_at].filter((one) => one !== undefined).length !== 1) throw refuse('One of expression, every, run_at says when.')
+  if (every !== undefined) {
+    const every_secs = roundedInterval(every)
+    if (every_secs === undefined) throw refuse(`every: '${every}' is no interval.`)
+    return { prompt, every_secs, at: now + every_secs * 1000 }
+  }
+  const { cronTiming, nextBase, onceTiming, zoneOf } = await import('../../lib/schedule/index.js')
+  try {
+    const tz = zoneOf()
+    const timing = expression === undefined ? onceTiming(run_at!, tz, now) : cronTiming(expression, tz, now)
+    return { prompt, ...(timing.type === 'cron5' && { cron: { expression: timing.expression, tz } }), at: nextBase(timing, now)! }
+  } catch (error) {
+    throw refuse((error as Error).message.replace(/^--at/, 'run_at'))
+  }
 }
+
+/** The time after one that was met; `undefined` for what happens once. What was missed meanwhile counts as once. */
+export async function nextOf({ every_secs, cron, next, ends }: SessionTask, now: number): Promise<string | undefined> {
+  const at = cron ? (await import('../../lib/schedule/index.js')).nextBase({ type: 'cron5', ...cron }, now) : every_secs === undefined ? undefined : afterwards(Date.parse(next), every_secs * 1000, now)
+  return at === undefined || (ends !== undefined && at > Date.parse(ends)) ? undefined : new Date(at).toISOString()
+}
+
+/** From the time that was met, so that nothing drifts. */
+const afterwards = (met: number, period: number, now: number): number => met + Math.max(1, Math.floor((now - met) / period) + 1) * period

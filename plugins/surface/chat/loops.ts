@@ -1,5 +1,5 @@
 import type { Io, Kernel } from '../../../core/index.js'
-import { printFailure, saidInterval } from '../../agent/cli/index.js'
+import { printFailure, saidWhen } from '../../agent/cli/index.js'
 import type { Agent } from '../../agent/index.js'
 import { columns, oneLine } from '../../lib/terminal/index.js'
 
@@ -17,12 +17,12 @@ export async function scheduleCommand(kernel: Kernel, { tasks }: Agent, io: Io, 
   }
 }
 
-const rowOf = ({ id, every_secs, next, prompt }: Task): string[] => [id, every_secs === undefined ? 'once' : `every ${saidInterval(every_secs)}`, next, oneLine(prompt)]
+const rowOf = (task: Task): string[] => [task.id, saidWhen(task), task.next, oneLine(task.prompt)]
 
 /** What was understood: an interval may be another one than was said. */
-function told({ id, every_secs, next, ends, prompt }: Task): string {
-  const when = every_secs === undefined ? `Once at ${next}` : `Every ${saidInterval(every_secs)}, first at ${next}, until ${ends}`
-  return `${oneLine(`${when}: ${prompt} (/loop cancel ${id} ends it)`)}\n`
+function told(task: Task): string {
+  const when = task.ends === undefined ? `Once at ${task.next}` : `${saidWhen(task).replace(/^e/, 'E')}, first at ${task.next}, until ${task.ends}`
+  return `${oneLine(`${when}: ${task.prompt} (/loop cancel ${task.id} ends it)`)}\n`
 }
 
 /** Resolves with `true` when something is due; never where nothing comes. `stop` lets go of the clock. */
