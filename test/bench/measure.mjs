@@ -34,6 +34,9 @@ export async function alone(name, goal, run, rounds = 25) {
   return { name, goal, ratio: median(times), unit: 'ms' }
 }
 
+/** A goal for Node 20, and one for later versions, which start sooner themselves. */
+export const byNode = (on20, later) => (process.versions.node.startsWith('20.') ? on20 : later)
+
 export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1]
 
 /** Milliseconds of processor time of this process, and of the programs that it started and that ended; these in steps of 10. */

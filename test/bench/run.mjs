@@ -27,14 +27,17 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
+// The project's own Node is 20; what another one measures stands beside it.
+const major = process.versions.node.split('.', 1)[0]
+const beside = major === '20' ? '' : `, Node ${major}`
 const { rows, sections } = previous()
 let failed = false
 for (const name of wanted.length > 0 ? wanted : benches) {
   process.stderr.write(`${name} …\n`)
   const { measures, section, error } = await inProcess(name)
-  if (section) sections.set(name, section)
+  if (section) sections.set(name + beside, section)
   failed ||= Boolean(error)
-  rows.set(name, (measures ?? [{ name, goal: Number.NaN, ratio: Number.NaN, detail: `failed: ${error}` }]).map(row))
+  rows.set(name + beside, (measures ?? [{ name, goal: Number.NaN, ratio: Number.NaN, detail: `failed: ${error}` }]).map(row))
 }
 
 const lines = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, cells]) => cells.map((cell) => `| ${name} | ${cell.join(' | ')} |`))
@@ -42,7 +45,7 @@ const table = ['| bench | what | measured | goal | holds | how |', '|---|---|---
 console.log(table)
 writeFileSync(report, `# Measures
 
-Written by \`npm run bench\`, on ${cpus().length} cores with Node ${process.version}. A figure is a ratio of two things measured in the same run unless it has a unit.
+Written by \`npm run bench\`, on ${cpus().length} cores with Node 20, or the one named. A figure is a ratio of two things measured in the same run unless it has a unit.
 
 ${table}
 ${[...sections].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, text]) => `\n## ${name}\n\n${text}\n`).join('')}`)
@@ -82,7 +85,7 @@ function previous() {
   for (const part of more) sections.set(part.split('\n', 1)[0], part.slice(part.indexOf('\n')).trim())
   for (const line of table.split('\n').filter((line) => line.startsWith('| ')).slice(1)) {
     const [name, ...cells] = line.slice(2, -2).split(' | ')
-    if (benches.includes(name)) rows.set(name, [...(rows.get(name) ?? []), cells])
+    if (benches.includes(name.split(', ', 1)[0])) rows.set(name, [...(rows.get(name) ?? []), cells])
   }
   return { rows, sections }
 }

@@ -7,6 +7,9 @@ import type { Front } from './front.js'
 /** How long requests in flight may still be answered after the client closed its end. */
 const GRACE = 1_000
 
+/** UTF-16 units of answers that wait to be written. */
+const MOST_UNWRITTEN = 65_536
+
 /**
  * MCP over the streams of the process, one JSON document per line. What is no message is answered with an error and never
  * ends the connection; the end of input does, when the answers that are due have been written or the grace is over.
@@ -22,6 +25,7 @@ export class Wire implements Transport {
   readonly #write: (line: string) => void
   readonly #stdin: Io['stdin']
   readonly #front: Front | undefined
+  #unwritten = ''
   #ended = false
   #closed = false
 
@@ -56,13 +60,13 @@ export class Wire implements Transport {
     if (this.#closed) return
     const shown = this.beginning.shown(message)
     if (shown) this.#line(shown)
-    this.beginning.sent()
     if ('id' in message && !('method' in message)) this.#due.delete(message.id)
     if (this.#ended && this.#due.size === 0) await this.close()
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
+    this.#flush()
     this.#closed = true
     this.#stdin.pause()
     this.onclose?.()
@@ -77,8 +81,19 @@ export class Wire implements Transport {
     this.onmessage?.(message)
   }
 
+  /** Answers that come together go out together: each write is a call of the system, which costs as much as a call of a tool. */
   #line(message: unknown): void {
-    this.#write(`${JSON.stringify(message)}\n`)
+    if (this.#unwritten === '') process.nextTick(() => this.#flush())
+    this.#unwritten += `${JSON.stringify(message)}\n`
+    if (this.#unwritten.length > MOST_UNWRITTEN) this.#flush()
+  }
+
+  #flush(): void {
+    if (this.#unwritten === '') return
+    const lines = this.#unwritten
+    this.#unwritten = ''
+    this.#write(lines)
+    this.beginning.sent()
   }
 
   #end(): void {
