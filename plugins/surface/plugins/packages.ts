@@ -51,8 +51,10 @@ function requireSound(root: string): string[] {
   }
   if (typeof packages !== 'object' || packages === null) throw refuse('this one names no packages')
   const own: string[] = []
-  for (const [path, { resolved, integrity, link, inBundle }] of Object.entries(packages)) {
-    if (path === '' || inBundle === true) continue
+  for (const [path, { resolved, integrity, link, inBundle, hasShrinkwrap }] of Object.entries(packages)) {
+    if (hasShrinkwrap === true) throw refuse(`'${path}' has a lock of its own, which npm would follow`)
+    // What the package itself bundles npm fetches like any other.
+    if (path === '' || (inBundle === true && resolved === undefined && isInTarball(packages, path))) continue
     const from = toText(resolved)
     const [, tarball = ''] = /^file:((?!.*\.\.)[\w@-][\w@./-]*\.t(?:ar\.)?gz)$/.exec(from) ?? []
     if (link === true) throw refuse(`'${path}' is a link`)
@@ -61,6 +63,15 @@ function requireSound(root: string): string[] {
     else if (!from.startsWith('https://')) throw refuse(`'${path}' is from ${from}`)
   }
   return own
+}
+
+/** Whether a package above this one says that it brings others in its own tarball, and is fetched itself. */
+function isInTarball(packages: Readonly<Record<string, JsonObject>>, path: string): boolean {
+  for (let at = path.lastIndexOf('/node_modules/'); at > 0; at = path.lastIndexOf('/node_modules/', at - 1)) {
+    const { bundleDependencies, inBundle } = packages[path.slice(0, at)] ?? {}
+    if (inBundle !== true && Array.isArray(bundleDependencies) && bundleDependencies.length > 0) return true
+  }
+  return false
 }
 
 /** The temporary folder may lie on another disk. */

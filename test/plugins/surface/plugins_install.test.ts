@@ -436,6 +436,9 @@ describe('what a package or a repository says to npm', () => {
     ['plain http', { resolved: 'http://127.0.0.1:9/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }, /is from http:/],
     ['no hash', { resolved: 'https://127.0.0.1:9/dep.tgz' }, /is without a hash/],
     ['a link', { resolved: '../dep', link: true }, /is a link/],
+    ['a bundle of its own', { resolved: 'http://127.0.0.1:9/dep.tgz', inBundle: true }, /is without a hash/],
+    ['a bundle of nobody', { inBundle: true }, /is without a hash/],
+    ['a lock of its own', { resolved: 'https://127.0.0.1/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==`, hasShrinkwrap: true }, /has a lock of its own/],
     ['a folder above', { resolved: 'file:../dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }, /is from file:/],
   ])('starts nothing: dependencies by %s are refused before anybody is asked', async (_, entry, reason) => {
     await using made = await tempWorkspace(packageWith(entry))

@@ -1,7 +1,7 @@
 import dns from 'node:dns'
 import { isIP } from 'node:net'
 import { brief, webFailure } from './failure.js'
-import { ruleCovers, hostOf, isMetadata, isPrivateName, isPublic, names } from './hosts.js'
+import { hostOf, isMetadata, isPrivateName, isPublic, names, ruleCovers, ruleForbids } from './hosts.js'
 import type { WebSettings } from './settings.js'
 
 export interface Address {
@@ -56,7 +56,7 @@ function resolve(host: string): Promise<Address[]> {
 function checkAddress(host: string, address: string, settings: WebSettings): void {
   if (isMetadata(address)) throw blocked(host, `${host === address ? 'the address' : `its address ${address}`} is that of a cloud's metadata, which nothing here may ask`)
   // A name that leads to a denied address is another spelling of it.
-  if (settings.deny_hosts.some((rule) => rule !== '*' && ruleCovers(rule, address))) throw blocked(host, `web.deny_hosts names its address ${address}`, changeable('web.deny_hosts'))
+  if (settings.deny_hosts.some((rule) => rule !== '*' && ruleForbids(rule, address))) throw blocked(host, `web.deny_hosts names its address ${address}`, changeable('web.deny_hosts'))
   if (isPublic(address) || isNamed(host, settings) || settings.private_hosts.some((rule) => ruleCovers(rule, address))) return
   throw blocked(host, host === address ? 'the address is not public' : `its address ${address} is not public`)
 }

@@ -44,7 +44,7 @@ const metadata = [
   'fd00:ec2::254', 'fd00:ec2::253', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:42::42',
 ]
 /** Does a cloud answer here with what it knows of the machine? */
-export const isMetadata = (address: string): boolean => isIP(address) !== 0 && metadata.some((one) => ruleCovers(one, address))
+export const isMetadata = (address: string): boolean => isIP(address) !== 0 && metadata.some((one) => ruleForbids(one, address))
 
 // Names that mean this machine or this network, whatever a resolver says.
 const privateNames = ['localhost', '*.localhost', 'local', '*.local', 'internal', '*.internal', 'home.arpa', '*.home.arpa', '*.test']
@@ -72,3 +72,15 @@ export function ruleCovers(rule: string, address: string): boolean {
   const named = plainHost(rule)
   return isIP(named) !== 0 && reached(named).toNormalizedString() === parsed.toNormalizedString()
 }
+
+/** Does a rule that denies name this address, or one of IPv4 that the network may reach behind it? What is allowed goes by `ruleCovers`: there a guess would open. */
+export const ruleForbids = (rule: string, address: string): boolean => [address, ...mayBeCarried(address)].some((one) => ruleCovers(rule, one))
+
+/** The addresses of IPv4 that one of a translator of the own network (RFC 8215) may stand for: how long its prefix is nobody says, so all that RFC 6052 knows count. */
+function mayBeCarried(address: string): string[] {
+  const bytes = ipaddr.process(address).toByteArray()
+  if (bytes.length !== 16 || !ownTranslator.every((byte, at) => bytes[at] === byte)) return []
+  return placesOfIpv4.map((places) => places.map((at) => bytes[at]).join('.'))
+}
+const ownTranslator = [0, 0x64, 0xff, 0x9b, 0, 1]
+const placesOfIpv4 = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]]

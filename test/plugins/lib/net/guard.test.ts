@@ -86,6 +86,14 @@ describe('a rule about hosts', () => {
     expect(refused('http://8.8.8.8/', { deny_hosts: ['8.8.8.9', '9.9.9.0/24', '2001:db8::/32'] })).toBe(false)
     await expect(addressesOf('localhost', settings({ deny_hosts: ['127.0.0.0/8', '::1'], private_hosts: ['*'] }))).rejects.toMatchObject({ name: 'VT_WEB_BLOCKED' })
   })
+  it('that denies an address denies it behind a translator of the own network too, however long its prefix is', () => {
+    const forms = ['[64:ff9b:1:a00:0:500::]', '[64:ff9b:1:a:0:5::]', '[64:ff9b:1::a:0:500:0]', '[64:ff9b:1::a00:5]', '[64:ff9b:1:ffff::a00:5]']
+    for (const host of forms) for (const rule of ['10.0.0.5', '10.0.0.0/24', '64:ff9b:1::/48']) expect([host, rule, refused(`http://${host}/`, { deny_hosts: [rule], private_hosts: ['*'] })]).toEqual([host, rule, true])
+    for (const host of ['[64:ff9b:1::a9fe:a9fe]', '[64:ff9b:1:a9fe:a9:fe00::]']) expect([host, refused(`http://${host}/`, { private_hosts: ['*'] })]).toEqual([host, true])
+    // It opens nothing: who may ask 10.0.0.5 may not ask what another network calls so.
+    expect(forms.map((host) => refused(`http://${host}/`, { private_hosts: ['10.0.0.5'] }))).toEqual(forms.map(() => true))
+    expect(refused('http://[64:ff9b:1::a00:6]/', { deny_hosts: ['10.0.0.5'], private_hosts: ['*'] })).toBe(false)
+  })
   it('that denies this machine denies it where no address is named', () => {
     const denied = (rule: string) => (host: string) => refused(`http://${host}:8080/`, { deny_hosts: [rule], private_hosts: ['*'] })
     for (const host of ['0.0.0.0', '0', '0x0', '000.0', '0.0.0.0.', '[::ffff:0.0.0.0]', '[::ffff:0:0]']) for (const rule of ['127.0.0.1', '127.0.0.0/8', '0.0.0.0']) expect([host, rule, denied(rule)(host)]).toEqual([host, rule, true])
