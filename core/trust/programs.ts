@@ -26,7 +26,27 @@ export function addPrograms(set: FileSet, value: unknown, folders: readonly stri
   const found = new Map<string, string[]>()
   // A folder that is no word of a command, such as one with manifests, holds nothing that runs by being named.
   for (const text of textsOf(value)) found.set(text, wordsOf(text, places).flatMap((word) => [...places].flatMap((place) => taken(set, resolve(place, word), started.has(text)))))
-  return commands.map((words) => sentence(words, [...new Set(words.flatMap((word) => found.get(word) ?? []))], set.root))
+  return [...commands.map((words) => sentence(words, [...new Set(words.flatMap((word) => found.get(word) ?? []))], set.root)), ...sentAway(value)]
+}
+
+/** A sentence for each address that would be sent values of the user's environment: a key there is meant for somebody, who need not be this one. */
+function sentAway(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  // Where an address has variables it is put together of its parts.
+  const [url] = textsOf((value as { url?: unknown }).url)
+  if (url === undefined) return Object.values(value).flatMap(sentAway)
+  const names = [...new Set([...textsOf(value).flatMap(variablesOf), ...referencesOf(value)])]
+  return names.length === 0 ? [] : [`It sends what ${names.join(', ')} ${names.length === 1 ? 'holds' : 'hold'} in your environment to ${(URL.canParse(url) && new URL(url).host) || url.slice(0, 200)}`]
+}
+
+/** The variables in a text, but those that stand for a folder. */
+const variablesOf = (text: string): string[] =>
+  [...text.matchAll(variable)].flatMap(([, ...names]) => (/^(?:env[:.])?(\w+)/.exec(names.find((name) => name !== undefined) ?? '')?.slice(1) ?? [])).filter((name) => !known.test(name))
+
+/** The variables that a value names as `{ env: NAME }`. */
+function referencesOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, item]) => (key === 'env' && typeof item === 'string' ? [item] : referencesOf(item)))
 }
 
 /** Every text of a value, with the numbers and keys left out. */

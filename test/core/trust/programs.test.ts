@@ -52,6 +52,21 @@ describe('what a program of a workspace is started with', () => {
   })
 })
 
+describe('what a server of a workspace is sent', () => {
+  it('of the environment of the user is said in the question, with where it would go, and by the list', async () => {
+    const settings = server('{ url: "https://one.example/mcp", headers: { x-key: { env: MY_KEY } } }')
+    const servers = { two: { url: 'https://two.example/mcp?k=${MY_TOKEN}', headers: { Authorization: 'Bearer ${MY_KEY:-none}' } }, three: { url: 'https://three.example/mcp' } }
+    await using made = await tempWorkspace({ '.vtcode/config.yaml': settings, '.mcp.json': JSON.stringify({ mcpServers: servers }) })
+    for (const argv of [['trust'], ['trust', 'list']]) {
+      const { stdout, stderr } = await vtcode(made, argv)
+      const told = `${stdout}${stderr}`
+      expect(told).toContain('It sends what MY_KEY holds in your environment to one.example.')
+      expect(told).toContain('It sends what MY_TOKEN, MY_KEY hold in your environment to two.example.')
+      expect(told).not.toMatch(/to three\.example/)
+    }
+  })
+})
+
 describe('vtcode trust', () => {
   it('shows every byte of large files, folders, and what no text is by its hash', async () => {
     const long = `${'x'.repeat(70)}\n`.repeat(20_000)
