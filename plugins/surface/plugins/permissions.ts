@@ -1,5 +1,5 @@
-import { relative } from 'node:path'
-import { grantedBlocks, sha256, toText } from '../../../core/base/index.js'
+import { relative, resolve } from 'node:path'
+import { grantedBlocks, isProgram, sha256, toText } from '../../../core/base/index.js'
 import type { Contribution, JsonObject } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { canonicalJson, treeDigest } from '../../../core/trust/index.js'
@@ -57,7 +57,7 @@ function deedsOf(contribution: Contribution, root: string): string[] {
     ...(kind === 'surface' ? [`adds the command \`vtcode ${manifest.verb}\``] : []),
     ...(kind === 'adapter' ? [`serves manifests with the key '${manifest.key}'`] : []),
     ...(code === undefined ? [] : [`runs the code in ${code} (${here}) ${['surface', 'adapter', 'provider'].includes(kind) ? 'inside the program, with all your rights' : 'in a process of its own'}`]),
-    ...(run ? [`starts ${JSON.stringify(run)}${env(manifest['env'])}`] : []),
+    ...(run ? [`starts ${JSON.stringify(run)}${cannotStart(run[0], own) ? ', which is no executable file' : ''}${env(manifest['env'])}`] : []),
     ...(http ? [`connects to ${toText(http['method'] ?? 'GET')} ${toText(http['url'])}`] : []),
     ...(mcp ? [serverDeed(mcp['server'], own)] : []),
     ...(foreign === undefined ? [] : [`has the adapter of '${foreign}' do ${JSON.stringify(manifest[foreign])}`]),
@@ -66,6 +66,9 @@ function deedsOf(contribution: Contribution, root: string): string[] {
     ...(alias ? [`passes calls on to ${[...new Set(targets(alias))].join(', ')}`] : []),
   ]
 }
+
+/** A file of the plugin that cannot be started as it is. */
+const cannotStart = (program: unknown, root: string): boolean => typeof program === 'string' && program.includes('/') && !isProgram(resolve(root, program))
 
 function providerDeed(provider: JsonObject): string {
   const { name, base_url, package: made, api_key_env, auth, headers } = provider

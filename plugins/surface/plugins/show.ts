@@ -3,6 +3,7 @@ import { readBytes } from '../../../core/documents/index.js'
 import type { Diagnostic, Io } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { readTree, type Installed, type Tree } from '../../../core/trust/index.js'
+import { pluralized } from '../../lib/base/index.js'
 import { oneLine, paint, printable } from '../../lib/terminal/index.js'
 import type { Provenance } from './npm_registry.js'
 import { permissionsOf, type Permission } from './permissions.js'
@@ -14,7 +15,7 @@ export function consentText(inspection: Inspection, io: Io): string {
   const powers = permissionsOf(inspection)
   const cleaned = contributions.filter(({ file }) => diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)))
   return [
-    `${bold(oneLine(name))}  ${dim(`${format}, ${contributions.length} contributions, ${skills.length} skills`)}`,
+    `${bold(oneLine(name))}  ${dim(`${format}, ${pluralized(contributions.length, 'contribution')}, ${pluralized(skills.length, 'skill')}`)}`,
     ...powers.flatMap((power) => powerLines(power)),
     ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
     ...textLines({ instructions: instructions.map((file) => relative(root, file)), agents }),

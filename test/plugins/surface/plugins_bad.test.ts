@@ -27,6 +27,10 @@ it.each<Row>([
     await made.write('bad/vtcode.yaml', 'name: bad\ndescription: x\neffects: []\nmodule: .\\src\\a.js\n')
     await made.write('bad/src/a.js', 'export default () => ({ ok: true, output: {} })\n')
   }, 'bad', 1, /folders of a path are separated by \//],
+  ['whose program has no executable bit', async (made) => {
+    await made.write('bad/vtcode.yaml', 'name: bad\ndescription: x\nrun: [./tool.sh]\n')
+    await made.write('bad/tool.sh', '#!/bin/sh\n')
+  }, 'bad', 0, /starts \["\.\/tool\.sh"\], which is no executable file/],
   ['of two formats', async (made) => {
     await made.write('bad/.claude-plugin/plugin.json', manifest())
     await made.write('bad/gemini-extension.json', manifest({ name: 'other' }))
@@ -64,7 +68,7 @@ it.each<Row>([
   expect(readdirSync(join(made.home, '.vtcode/plugins'))).toEqual(code === 0 ? ['bad'] : [])
   expect(existsSync(join(made.home, '.vtcode/plugins.lock.json'))).toBe(code === 0)
   expect(['evil', '../evil', '../../evil'].filter((name) => existsSync(join(made.root, name)))).toEqual([])
-  if (/executable/.test(_)) {
+  if (/hook/.test(_)) {
     const read = JSON.parse((await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])).stdout) as { ok: boolean; error?: { code: string }; notices?: { code: string; message: string }[] }
     // A guard that cannot be started has not agreed: the calls that it covers are told of it.
     expect(JSON.stringify(read)).toMatch(/VT_HOOK_FAILED|exit code 126|VT_POLICY_NEEDS_APPROVAL/)

@@ -120,9 +120,11 @@ describe('vtcode schedule serve', () => {
   it('is two processes and each base time has one run, or one that was interrupted and its retry, although one is killed at any moment', { timeout: 1_200_000 }, async () => {
     const [reminders, tasks] = [rounds(40, 1000), rounds(4, 40)]
     const { place, store } = await scene([])
+    // Made before the time comes, however long it takes to write them all.
+    const created_at = new Date().toISOString()
     const at = new Date(Date.now() + rounds(2500, 10_000)).toISOString()
     const all: ScheduledTask[] = []
-    for (let index = 0; index < reminders + tasks; index += 1) all.push(await store.add(taskIn(place, { name: `t${index}`, schedule: { type: 'one_shot', at }, ...(index % 11 === 0 && index / 11 < tasks && { action: { kind: 'prompt', prompt: 'x' } }) })))
+    for (let index = 0; index < reminders + tasks; index += 1) all.push(await store.add(taskIn(place, { name: `t${index}`, created_at, schedule: { type: 'one_shot', at }, ...(index % 11 === 0 && index / 11 < tasks && { action: { kind: 'prompt', prompt: 'x' } }) })))
     const [one, two] = [serve(place), serve(place)]
     const victim = Math.random() < 0.5 ? one : two
     const begun = (): number => all.filter(({ id }) => runsOf(store, id).length > 0).length
