@@ -27,7 +27,7 @@ const isStatement = /^(?:An?|Another|Details|Every\w*|Extended|It|Line|More|No|N
 /** The refusal of a change, with the sentence for the model's final answer: nothing was done, and what to do next. */
 export function notApplied(error: Problem): Problem {
   if (error.details?.['not_applied'] !== undefined) return error
-  const next = (error.hint.split(/\.(?: |$)|; |\n/).find((clause) => clause !== '' && !isStatement.test(clause)) ?? '').replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
+  const next = (error.hint.split(/\.(?: |$)|; |\n/).find((clause) => clause !== '' && !isStatement.test(clause)) ?? '').replace(/^Example: /, 'call ').replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
   const say = `Not applied. ${inert(error.message).replace(/\.$/, '')}${next && `; next action: ${next}`}.`
   return { ...error, details: { ...error.details, not_applied: true, say } }
 }

@@ -17,7 +17,9 @@ export function likest(name: string, known: Iterable<string>, most: number): str
   const wanted = pairs(name)
   const likeness = (other: string): number => {
     const own = pairs(other)
-    return (2 * [...own].filter((pair) => wanted.has(pair)).length) / (own.size + wanted.size)
+    // What a longer name ends with says what it does: `read` of `unified_file_read`.
+    const isTail = other.toLowerCase().endsWith(`_${name.toLowerCase()}`)
+    return (2 * [...own].filter((pair) => wanted.has(pair)).length) / (own.size + wanted.size) + (isTail ? 0.5 : 0)
   }
   const ranked = [...new Set(known)].map((one) => ({ one, score: likeness(one) }))
   return ranked.sort((a, b) => b.score - a.score || (a.one < b.one ? -1 : 1)).slice(0, most).map(({ one }) => one)

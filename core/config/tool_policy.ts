@@ -14,7 +14,7 @@ const unused = ['available_tools', 'mcp', 'approval_cache']
 /** The tool policy of a workspace as settings of its layer, which may only tighten. Throws VT_CONFIG_INVALID with every fault and its line. */
 export async function fromToolPolicy(file: string, workspace: string, diagnostics: Diagnostic[]): Promise<SettingsSource> {
   const data = await loadDocument(file, workspace).catch((error: Error) => {
-    throw problem('VT_CONFIG_INVALID', { problem: `${file}: ${error.message}` }, { details: { files: [file] } })
+    throw problem('VT_CONFIG_INVALID', { problem: error.message.startsWith(file) ? error.message : `${file}: ${error.message}` }, { details: { files: [file] } })
   })
   const faults = conform('tool-policy.1.json', data.value)
   if (faults.length > 0) {

@@ -168,6 +168,7 @@ function strange(slot: Slot, field: string, example: string, reached: Spelling['
   const owner = [...slot.tool.actions.values()].find((other) => other !== slot && reached(other) && other.shape.names.has(foldKey(field)))
   if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: advice })
   const names = Object.keys(slot.shape.properties)
-  const like = nearest(field, names)
+  const first = field.split('_')[0]!
+  const like = nearest(field, names) ?? (first.length > 3 ? names.find((one) => one.split('_')[0] === first) : undefined)
   return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? ` (did you mean ${like}?)` : '', valid: names.join(', '), example: advice })
 }

@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv'
-import { nearest, type JsonObject, type Schema } from '../base/index.js'
+import { nearest, toText, type JsonObject, type Schema } from '../base/index.js'
 
 // Explains ajv's errors: errors of a call's input as issues, for a model that is to correct the input, and errors of a document as
 // faults, for a person who looks for the line.
@@ -60,6 +60,13 @@ export function faultsOf(errors: readonly ErrorObject[], known: readonly string[
 /** The keys and indexes that lead to the value an error is about. */
 const stepsOf = ({ instancePath }: ErrorObject): string[] => instancePath.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 
+/** What a branch of a choice takes, as far as one word says it. */
+function kindNeeded({ type, minItems, const: only, minimum }: Schema): string {
+  if (only !== undefined) return JSON.stringify(only)
+  if (type === 'array' && minItems !== undefined) return minItems === 1 ? 'array that is not empty' : `array of at least ${toText(minItems)}`
+  return [type ?? (minimum === undefined ? 'another value' : `at least ${toText(minimum)}`)].flat().join(' or ')
+}
+
 const unfit: Record<string, string> = { command: 'has a NUL character or half of a surrogate pair; no program can be given that' }
 
 function issueOf(error: ErrorObject): Issue {
@@ -105,6 +112,9 @@ function issueOf(error: ErrorObject): Issue {
       }
       return invalid(`is ${got}, which is not allowed here`)
     }
+    case 'anyOf':
+    case 'oneOf':
+      return { code: 'VT_INPUT_INVALID', field, problem: `'${field}' is ${got}; needed: ${note ?? (error.schema as Schema[]).map(kindNeeded).join(', or ')}.`, got: shorten(error.data) }
     case 'false schema':
       return invalid('does not go with what else is given')
     default:

@@ -142,8 +142,8 @@ const does: Record<Effect, string> = {
 }
 const reasons: Record<ModeWord, (call: Call, effect: Effect) => string> = {
   run: () => '',
-  ask: ({ slot, mode }, effect) => (mode === 'full-auto' ? `${slot} is not on the list of what full-auto may do` : `${slot} ${does[effect]}, which mode ${mode} does not do unasked`),
-  deny: ({ slot }, effect) => `${slot} ${does[effect]}; plan mode only reads${effect === 'write' ? ' and writes below .vtcode/plans/' : ''}`,
+  ask: ({ slot: id, caller: { alias: slot = id }, mode }, effect) => (mode === 'full-auto' ? `${slot} is not on the list of what full-auto may do` : `${slot} ${does[effect]}, which mode ${mode} does not do unasked`),
+  deny: ({ slot: id, caller: { alias: slot = id } }, effect) => `${slot} ${does[effect]}; plan mode only reads${effect === 'write' ? ' and writes below .vtcode/plans/' : ''}`,
 }
 
 /** A rule on the slot would not do. */

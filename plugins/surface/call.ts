@@ -38,7 +38,9 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
       return 0
     }
     requireAction(kernel, tool, words)
+    const fields = words.every((word) => !/^--input(=|$)/.test(word))
     input = await readInput(words, io)
+    if (fields) await requireValues(kernel, tool, input)
   } catch (error) {
     if (!(error instanceof CallUsageError)) throw error
     say(io, 'error', `${error.message}\nSee \`vtcode call --help\`.`)
@@ -100,6 +102,16 @@ function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
   const fields = [...new Set([...required, ...Object.keys(properties)])]
   if (fields.includes('action')) return
   throw new CallUsageError(`${tool} has no actions; its fields are given by name: ${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`)
+}
+
+/** A field whose value was forgotten is `true`; a text of that name would be looked for, written or run. Throws a UsageError. */
+async function requireValues(kernel: Kernel, tool: string, input: JsonObject): Promise<void> {
+  const bare = Object.keys(input).filter((name) => input[name] === true)
+  if (bare.length === 0) return
+  const meant: JsonObject = (await kernel.resolve(tool, input))?.input ?? {}
+  if (Object.values(input).includes('true') || !Object.values(meant).includes('true')) return
+  const texts = bare.filter((name) => meant[name.replaceAll('-', '_')] === 'true')
+  throw new CallUsageError(`--${(texts.length > 0 ? texts : bare).join(' and --')} needs a value; the text "true" is given as --${texts[0] ?? bare[0]!}=true.`)
 }
 
 interface CallFlags extends OutputForm {

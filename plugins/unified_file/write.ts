@@ -48,7 +48,7 @@ function modeOf({ input, given }: Call<WriteInput>): Mode {
 const refuseExisting = (path: string): Result =>
   fail('VT_PATH_EXISTS', `'${path}' exists already.`, {
     hint:
-      '{field:mode}: "overwrite" replaces all of it, "append" adds to its end, "skip_if_exists" leaves it; ' +
+      'Give {field:mode}: "overwrite" to replace all of it, "append" to add to its end, "skip_if_exists" to leave it; ' +
       '{slot:unified_file/edit} changes a part of it.',
     next: readOf(path),
   })

@@ -1,6 +1,6 @@
-import { ok, problem, VtError, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
+import { ok, problem, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
 import { byPath, firstInPathOrder, pluralized, fitting, inOneLine, inPathOrder, remarks } from '../lib/base/index.js'
-import { choose, entriesBelow, glob, isGlob, look, nameOf, parentOf, patternRefusal, countMatches, searchOurselves, unsortedFilesBelow, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
+import { choose, entriesBelow, glob, isGlob, look, nameOf, openToSearch, patternRefusal, countMatches, searchOurselves, unsortedFilesBelow, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
 import { tree } from './list/tree.js'
 
 export interface ListInput {
@@ -71,9 +71,7 @@ interface Collected {
 
 /** File discovery in pages over one sorted list. */
 const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) => {
-  await using target = await context.workspace.open(input.path).catch(async (error: unknown) => {
-    throw await withParent(error, input.path, context)
-  })
+  await using target = await openToSearch(context, input.path)
   const collected = await collect(target, input, context)
   const total = collected.count ?? collected.rows.length
   const per_page = Math.min(input.max_results, input.max_items ?? Infinity)
@@ -97,6 +95,10 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     ...(has_more && {
       message: `Page ${input.page} of ${pages} (${pluralized(total, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
       next: { tool: 'unified_search', input: { action: 'list', ...given, page: input.page + 1 } },
+    }),
+    ...(total > 0 && start >= total && {
+      message: `Page ${input.page} is behind the last of ${pluralized(pages, 'page')} (${pluralized(total, 'entry', 'entries')}).`,
+      next: { tool: 'unified_search', input: { action: 'list', ...given, page: pages } },
     }),
   }
   const notices = remarks(collected)
@@ -247,12 +249,4 @@ function render({ items, total, mode, message }: ListOutput): string {
     return inOneLine(path) + (type === 'dir' ? '/' : '') + more
   })
   return [...lines, message ?? pluralized(total, 'entry', 'entries')].join('\n')
-}
-
-/** A path that is not there, with the call that shows what is. */
-async function withParent(error: unknown, path: string, context: Context): Promise<unknown> {
-  if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return error
-  let parent = parentOf(path)
-  while (parent !== '.' && (await context.workspace.stat(parent).catch(() => undefined))?.kind !== 'directory') parent = parentOf(parent)
-  return new VtError({ ...error.problem, next: { tool: 'unified_search', input: { action: 'list', path: parent } } })
 }

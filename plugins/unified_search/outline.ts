@@ -46,7 +46,7 @@ async function isThere(context: Context, files: OutlineSubject[]): Promise<boole
 }
 
 const unsupported = (languages: string[]): Notice[] =>
-  languages.length === 0 ? [] : [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some(languages)}. Use grep or structural there.`)]
+  languages.length === 0 ? [] : [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some(languages)}. Use grep there.`)]
 
 interface Drawn {
   files: Outlined[]

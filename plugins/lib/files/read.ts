@@ -1,6 +1,6 @@
 import { fail, sha256, VtError, type Call, type Result } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
-import { cutAtCodePoint, decodeBytes, headBytes, nextCall, recognise, short, type TextForm } from '../base/index.js'
+import { cutAtCodePoint, decodeBytes, headBytes, nextCall, pluralized, recognise, short, type TextForm } from '../base/index.js'
 import { listing, missingPath } from './missing.js'
 import { again, fileAnswer } from './read/answer.js'
 import { sliceBytes } from './read/bytes.js'
@@ -52,7 +52,7 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: TextForm, wa
   const { first, size, max } = want
   if (first > Math.max(1, total)) {
     const next = again(call, { offset_lines: Math.max(1, total - (size ?? 400) + 1), page_size_lines: size ?? 400 })
-    return fail('VT_FILE_OFFSET', `Line ${first} is past the end: '${file.path}' has ${total} lines.`, {
+    return fail('VT_FILE_OFFSET', `Line ${first} is past the end: '${file.path}' has ${pluralized(total, 'line')}.`, {
       details: { total_lines: total },
       next,
     })

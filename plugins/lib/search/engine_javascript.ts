@@ -1,7 +1,7 @@
 import type { RE2JS } from 're2js'
 import type { Context } from '../../../core/kernel/index.js'
 import { slotRefusal } from '../base/index.js'
-import { gone } from './entries.js'
+import { gone, openToSearch } from './entries.js'
 import { filesBelow } from './enumerate.js'
 import type { WantedMatches } from './match_positions.js'
 import { largestSearched } from './ripgrep.js'
@@ -15,7 +15,7 @@ import { isBinaryText, sourceOf, type TextSource } from './text_source.js'
 export async function searchOurselves(context: Context, query: SearchQuery): Promise<SearchCounts> {
   const matchers = await Promise.all(query.patterns.map((pattern) => matcherOf({ ...query, patterns: [pattern] })))
   const any = await matcherOf(query)
-  await using target = await context.workspace.open(query.path)
+  await using target = await openToSearch(context, query.path)
   const listing = target.kind === 'file' ? { files: [target.path], incomplete: false, complaints: [] } : await filesBelow(context, target, query)
   const found: SearchCounts = { ...listing, files: [], total: 0, searched: 0, skipped: [], fallback: query.follow !== true }
   const end = Date.now() + seconds * 1000

@@ -2,6 +2,7 @@ import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs'
 import { VtError } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryKind, EntryStat, FileOpener, Handle } from '../../../core/workspace/index.js'
+import { nextCall } from '../base/index.js'
 
 export interface ListedEntry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_ms' | 'mtime_ns' | 'dev' | 'ino'> {
   /** Where a link points, as it is written. */
@@ -29,6 +30,18 @@ export async function look(context: Context, paths: Iterable<string>): Promise<M
     }
   }
   return found
+}
+
+/** Opens what a search begins at. Throws VT_PATH_*; where nothing is, `next` shows the nearest directory. */
+export async function openToSearch({ workspace }: Context, path: string): Promise<Handle> {
+  try {
+    return await workspace.open(path)
+  } catch (error) {
+    if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
+    let parent = parentOf(path)
+    while (parent !== '.' && (await workspace.stat(parent).catch(() => undefined))?.kind !== 'directory') parent = parentOf(parent)
+    throw new VtError({ ...error.problem, next: nextCall('list', { path: parent }) })
+  }
 }
 
 /** Opens a file that a walk found. What has gone or leads out since then is passed over; what stands there and cannot be read is put to `unread`. */

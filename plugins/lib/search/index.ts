@@ -1,5 +1,5 @@
 export { placesOurselves, searchOurselves } from './engine_javascript.js'
-export { existing, look, nameOf, openOr, parentOf, tellable, type ListedEntry } from './entries.js'
+export { existing, look, nameOf, openOr, openToSearch, parentOf, tellable, type ListedEntry } from './entries.js'
 export { entriesBelow, filesBelow, unsortedFilesBelow, type Listing } from './enumerate.js'
 export { glob, isGlob } from './glob.js'
 export { grepWith } from './grep.js'

@@ -4,7 +4,7 @@ import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, cut, slotRefusal } from '../base/index.js'
 import { watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
-import { existing, tellable } from './entries.js'
+import { existing, tellable, openToSearch } from './entries.js'
 import { seenBelow } from './enumerate.js'
 import { FirstMatches, type Counted } from './first_matches.js'
 import { matching, seconds, spansLines, type Pattern } from './pattern.js'
@@ -68,7 +68,7 @@ interface Search {
 
 /** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
 export async function countMatches(context: Context, query: SearchQuery): Promise<SearchCounts | undefined> {
-  await using target = await context.workspace.open(query.path)
+  await using target = await openToSearch(context, query.path)
   // A file that a rule keeps comes whether it is chosen or not.
   const chosen = target.kind === 'file' ? () => true : globFilter(target.path, query)
   const passes = (file: string): boolean => chosen(file, false) && query.only?.(file) !== false && seenBelow(context, target, file)

@@ -2,7 +2,7 @@ import { ok, problem, sha256, type Call, type Next, type Notice, type Result } f
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
 import { inOneLine, pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
-import { filesBelow, largestParsed, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
+import { filesBelow, openToSearch, largestParsed, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 
 const symbolTypes = [
@@ -85,7 +85,7 @@ export interface OutlineSubjects {
 /** The files to outline, in path order, each with its language. */
 export async function outlineSubjects(context: Context, input: OutlineInput): Promise<OutlineSubjects> {
   const wanted = wantedLanguage(input)
-  await using target = await context.workspace.open(input.path)
+  await using target = await openToSearch(context, input.path)
   if (target.kind === 'file') {
     const language = wanted ?? languageOf(target.path)
     return { files: language ? [{ path: target.path, language }] : [], single: true }
@@ -220,7 +220,7 @@ export async function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<
   }
   const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
   const tail = left.length > 0 ? `${pluralized(left.length, 'file')} left out; outline a sub-directory.` : ''
-  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `No symbols in ${inOneLine(input.path)}`
+  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `${drawn.files.length + drawn.beyond.length > 0 ? 'No symbols in' : drawn.single ? 'No engine here outlines' : 'No file of a known language in'} ${inOneLine(input.path)}`
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 

@@ -1,7 +1,7 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
 import { byPath, pluralized, fitting, remarks } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { filesBelow } from '../../lib/search/index.js'
+import { filesBelow, openToSearch } from '../../lib/search/index.js'
 import { standing } from './around.js'
 import { askProject } from './project.js'
 import { matchOf } from './shape.js'
@@ -56,7 +56,7 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
 
 /** The files that a search of the path sees: findings elsewhere are dropped. */
 async function searched(path: string, context: Context) {
-  await using target = await context.workspace.open(path)
+  await using target = await openToSearch(context, path)
   if (target.kind === 'file') return { files: new Set([path]), listing: { incomplete: false, complaints: [] } }
   const listing = await filesBelow(context, target, { include_hidden: true })
   return { files: new Set(listing.files), listing }

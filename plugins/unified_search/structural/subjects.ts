@@ -1,6 +1,6 @@
 import { VtError, type Context, type Notice } from '../../../core/index.js'
 import { inPathOrder, notice, slotRefusal, remarks, some, withoutEnd } from '../../lib/base/index.js'
-import { filesBelow, isGlob, countMatches } from '../../lib/search/index.js'
+import { filesBelow, isGlob, countMatches, openToSearch } from '../../lib/search/index.js'
 import { languageNamed, languageOf, patternLanguages, type Language } from '../../lib/syntax/index.js'
 import { asRule } from './binary.js'
 import type { Dialects } from './dialects.js'
@@ -52,7 +52,7 @@ export async function structuralSubjects(context: Context, input: StructuralInpu
   const lost: VtError[] = []
   const strange: string[] = []
   for (const entry of new Set(input.paths ?? [input.path])) {
-    const target = await context.workspace.open(entry).catch((error: unknown) => {
+    const target = await openToSearch(context, entry).catch((error: unknown) => {
       if (input.paths && isGlob(entry)) return undefined
       if (!input.paths || !(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
       lost.push(error)

@@ -1,0 +1,71 @@
+import { bootKernel, type Booted } from 'vtcode/test'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { vtcode } from '../../support/program.js'
+
+let ws: Booted
+beforeAll(async () => {
+  ws = await bootKernel({ files: { 'a.txt': 'foo\n', 'q.sql': 'select 1\n', 'notes/b.txt': 'foo\n' }, config: { sandbox: { mode: 'off' } } })
+})
+afterAll(() => ws[Symbol.asyncDispose]())
+
+const search = (input: object) => ws.call('unified_search', input)
+const list = (path: string, more: object = {}) => ({ tool: 'unified_search', input: { action: 'list', path, ...more } })
+
+it.each([
+  ['a grep', { action: 'grep', pattern: 'x' }],
+  ['an outline', { action: 'outline' }],
+  ['a structural search', { action: 'structural', pattern: 'f($A)', lang: 'ts' }],
+  ['a list', { action: 'list' }],
+])('%s of a path where nothing is names the call that shows the nearest directory', async (_, input) => {
+  expect(await search({ ...input, path: 'notes/gone/x' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_NOT_FOUND', next: list('notes') } })
+})
+
+it('a page behind the last says so, and how to read the last', async () => {
+  expect(await search({ action: 'list', page: 7, max_results: 2 })).toMatchObject({ ok: true, output: { items: [], message: 'Page 7 is behind the last of 2 pages (3 entries).', next: { tool: 'unified_search', input: { action: 'list', max_results: 2, page: 2 } } }, text: 'Page 7 is behind the last of 2 pages (3 entries).' })
+})
+
+it('a file that nobody outlines is not said to have no symbols', async () => {
+  expect(await search({ action: 'outline', path: 'q.sql' })).toMatchObject({ ok: true, text: 'No engine here outlines q.sql', notices: [{ code: 'VT_OUTLINE_UNSUPPORTED', message: 'No outline for: q.sql (unknown). Use grep there.' }] })
+  expect(await search({ action: 'outline', path: 'notes' })).toMatchObject({ ok: true, text: 'No file of a known language in notes' })
+})
+
+it('an old query is looked for, not listed', async () => {
+  expect(await search({ action: 'intelligence', query: 'foo' })).toMatchObject({ ok: true, output: { total_matches: 2 }, notices: [{ code: 'VT_ACTION_DEPRECATED' }] })
+})
+
+it.each([
+  ['unified_exec', { action: 'run', command: [] }, "'command' is []; needed: string, or array that is not empty."],
+  ['unified_exec', { action: 'run', command: 'true', yield_time_ms: 100 }, "'yield_time_ms' is 100; needed: 0, or 250 to 30000."],
+  ['unified_exec', { action: 'run', command: 'true', timeout_ms: 5 }, "Unknown property 'timeout_ms' (did you mean timeout_secs?)"],
+  ['unified_search', { action: 'grep', pattern: 'x', type: 'ts' }, "'type' belongs to unified_search/outline, not to unified_search/grep."],
+  ['unified_file', { action: 'read', path: 'a.txt', offset: 9 }, "Line 9 is past the end: 'a.txt' has 1 line."],
+])('%s says what is wrong in plain words: %j', async (tool, input, message) => {
+  expect(await ws.call(tool, input)).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } })
+})
+
+it('a hint says what chooses files where the field of a sister action was given', async () => {
+  expect(await search({ action: 'grep', pattern: 'x', lang: 'ts' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_NOT_ALLOWED', hint: expect.stringContaining('Files are chosen by globs and file_extensions.') } })
+})
+
+it('the sentence about what was not done ends with a call, or with something to do', async () => {
+  const said = async (tool: string, input: object) => ((await ws.call(tool, input)) as any).error.details.say
+  expect(await said('unified_file', { action: 'write', path: 'new.txt' })).toContain('next action: call unified_file {"action":"write"')
+  expect(await said('unified_file', { action: 'write', path: 'a.txt', content: 'x' })).toContain('next action: give mode: "overwrite" to replace all of it')
+})
+
+it('of names like a wrong one, those come first that end with it', async () => {
+  expect(await ws.call('read', {})).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN', message: expect.stringMatching(/nearest: unified_file_read,/) } })
+})
+
+it('what a policy says of a call names the tool that was called', async () => {
+  await using asked = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' } } })
+  expect(await asked.call('run_terminal_cmd', { command: 'npm test' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('run_terminal_cmd runs a program') } })
+  expect(await asked.call('unified_exec', { action: 'run', command: 'npm test' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('unified_exec/run runs a program') } })
+})
+
+it('a flag of vtcode call whose value was forgotten is wrong use, unless the field is a yes or no', async () => {
+  const forgotten = await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern'])
+  expect([forgotten.code, forgotten.stderr]).toEqual([2, expect.stringContaining('--pattern needs a value; the text "true" is given as --pattern=true.')])
+  expect((await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern', 'foo', '--literal'])).code).toBe(0)
+  expect((await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern=true'])).code).toBe(0)
+})
