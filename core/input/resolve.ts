@@ -65,8 +65,8 @@ function requireLent(slots: readonly Slot[], { lent }: Reader): void {
 /** The call that a call of this slot stands for; what stands beside the name is its input where none is given as such. */
 function forwarded(registry: Registry, from: Slot, { tool, input, ...beside }: JsonObject, reader: Reader | undefined): Promise<CallTarget> {
   const found = named(registry, toolName(toText(tool)))
-  const circle = found === from || found === from.tool
-  return resolve(registry, circle ? '' : toText(tool), input ?? beside, reader)
+  if (found === from || found === from.tool) throw new VtError({ code: 'VT_TOOL_UNKNOWN', message: `${from.info.slot} cannot call itself.`, hint: 'Name another tool.', retryable: false })
+  return resolve(registry, toText(tool), input ?? beside, reader)
 }
 
 /** The slot or the tool of a name, however the name is decorated or spelt. */
@@ -108,6 +108,7 @@ function read(sent: unknown, tool: string, known: (key: string) => boolean, slot
   try {
     return toJson(unwrapInput(sent, tool, known)) as JsonObject
   } catch (error) {
+    if (error instanceof VtError && !slot && error.problem.hint === '') throw new VtError({ ...error.problem, hint: 'Give an object with an "action" and its fields.' })
     throw withExample(error, slot)
   }
 }

@@ -1,5 +1,5 @@
 import { fail, ok, problem, type Call, type Handler, type Notice, type Result } from '../../core/index.js'
-import { decodeBytes, encode, inOneLine, recognise, short } from '../lib/base/index.js'
+import { decodeBytes, encode, inOneLine, pluralized, recognise, short } from '../lib/base/index.js'
 import { countLines, diffRoom, diffTexts, loadTarget, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
 
 type Mode = 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
@@ -35,7 +35,7 @@ export default (async (call, context) => {
   const answer = output(call, target, mode, bytes, added.length, rest)
   const eol = target && mode === 'overwrite' ? eolNotice(path, target, content) : []
   const all = [...notices, ...eol]
-  const text = `${target ? words[mode] : 'created'} ${inOneLine(path)} (${answer.total_lines} lines, ${bytes.length} bytes)`
+  const text = `${target ? words[mode] : 'created'} ${inOneLine(path)} (${pluralized(answer.total_lines, 'line')}, ${pluralized(bytes.length, 'byte')})`
   return ok(answer, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<WriteInput>
 

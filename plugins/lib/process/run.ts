@@ -38,10 +38,12 @@ const grace = { term: 200, kill: 100 }
 /**
  * Runs a program in a process group of its own and hands its output to consumers. `undefined` when it cannot be started.
  * After the limit, an abort or enough output the whole group is gone within 300 ms, and a grandchild that holds a pipe
- * does not prolong the call. Errors: VT_CALL_ABORTED.
+ * does not prolong the call. Errors: VT_CALL_ABORTED, VT_INPUT_INVALID for an argument with a NUL character.
  */
 export async function runProgram(program: Program, limits: ProcessLimits, onStdout: Consumer, onStderr?: Consumer): Promise<Ended | undefined> {
   if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
+  const unfit = program.args.find((arg) => arg.includes('\0'))
+  if (unfit !== undefined) throw problem('VT_INPUT_INVALID', { problem: `${JSON.stringify(unfit.replace(/^--[a-z-]+=/, '').slice(0, 80))} has a NUL character; no program can be given that.` }, { hint: 'Leave it out.' })
   using messages = program.late_stderr ? scratch() : undefined
   const { file, args, cwd, env } = program
   const child = start({ file, args, cwd, env: { ...environment(), ...env } }, [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'], 'brief')

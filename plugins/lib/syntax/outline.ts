@@ -220,7 +220,8 @@ export async function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<
   }
   const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
   const tail = left.length > 0 ? `${pluralized(left.length, 'file')} left out; outline a sub-directory.` : ''
-  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `${drawn.files.length + drawn.beyond.length > 0 ? 'No symbols in' : drawn.single ? 'No engine here outlines' : 'No file of a known language in'} ${inOneLine(input.path)}`
+  const none = drawn.files.length + drawn.beyond.length > 0 ? 'No symbols in' : drawn.single ? 'No engine here outlines' : 'No file of a known language in'
+  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `${none} ${inOneLine(input.path)}`
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 

@@ -4,7 +4,7 @@ import { vtcode } from '../../support/program.js'
 
 let ws: Booted
 beforeAll(async () => {
-  ws = await bootKernel({ files: { 'a.txt': 'foo\n', 'q.sql': 'select 1\n', 'notes/b.txt': 'foo\n' }, config: { sandbox: { mode: 'off' } } })
+  ws = await bootKernel({ files: { 'a.txt': 'foo\n', 'p.py': 'f(1)\n', 'q.sql': 'select 1\n', 'notes/b.txt': 'foo\n' }, config: { sandbox: { mode: 'off' } } })
 })
 afterAll(() => ws[Symbol.asyncDispose]())
 
@@ -21,7 +21,7 @@ it.each([
 })
 
 it('a page behind the last says so, and how to read the last', async () => {
-  expect(await search({ action: 'list', page: 7, max_results: 2 })).toMatchObject({ ok: true, output: { items: [], message: 'Page 7 is behind the last of 2 pages (3 entries).', next: { tool: 'unified_search', input: { action: 'list', max_results: 2, page: 2 } } }, text: 'Page 7 is behind the last of 2 pages (3 entries).' })
+  expect(await search({ action: 'list', page: 7, max_results: 2 })).toMatchObject({ ok: true, output: { items: [], message: 'Page 7 is behind the last of 2 pages (4 entries).', next: { tool: 'unified_search', input: { action: 'list', max_results: 2, page: 2 } } }, text: 'Page 7 is behind the last of 2 pages (4 entries).' })
 })
 
 it('a file that nobody outlines is not said to have no symbols', async () => {
@@ -43,10 +43,6 @@ it.each([
   expect(await ws.call(tool, input)).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } })
 })
 
-it('a hint says what chooses files where the field of a sister action was given', async () => {
-  expect(await search({ action: 'grep', pattern: 'x', lang: 'ts' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_NOT_ALLOWED', hint: expect.stringContaining('Files are chosen by globs and file_extensions.') } })
-})
-
 it('the sentence about what was not done ends with a call, or with something to do', async () => {
   const said = async (tool: string, input: object) => ((await ws.call(tool, input)) as any).error.details.say
   expect(await said('unified_file', { action: 'write', path: 'new.txt' })).toContain('next action: call unified_file {"action":"write"')
@@ -55,6 +51,23 @@ it('the sentence about what was not done ends with a call, or with something to 
 
 it('of names like a wrong one, those come first that end with it', async () => {
   expect(await ws.call('read', {})).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN', message: expect.stringMatching(/nearest: unified_file_read,/) } })
+})
+
+it.each([
+  ['unified_search', { action: 'grep', pattern: 'a\0b' }],
+  ['unified_search', { action: 'grep', patterns: ['x', 'a\0b'] }],
+  ['unified_search', { action: 'list', mode: 'find_content', content_pattern: 'a\0b' }],
+  ['unified_search', { action: 'structural', pattern: 'a\0b' }],
+  ['unified_search', { action: 'structural', kind: 'a\0b', lang: 'py' }],
+  ['unified_search', { action: 'structural', workflow: 'rewrite', pattern: 'f($A)', rewrite: 'a\0b', lang: 'py', path: 'p.py' }],
+  ['ast_grep', { pat: 'a\0b', paths: ['.'] }],
+])('%s says of a NUL character that no program can be given it: %j', async (tool, input) => {
+  expect(await ws.call(tool, input)).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', message: expect.stringMatching(/NUL character; no program can be given that\.$/), hint: 'Leave it out.' } })
+})
+
+it('a call of nothing but a text, or of a tool by itself, says what is to be given', async () => {
+  expect(await ws.call('unified_search', 'grep')).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', hint: 'Give an object with an "action" and its fields.' } })
+  expect(await ws.call('call_tool', { tool: 'call_tool', input: {} })).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN', message: 'call_tool cannot call itself.', hint: 'Name another tool.' } })
 })
 
 it('what a policy says of a call names the tool that was called', async () => {
