@@ -2,6 +2,96 @@
 
 /** What the slots that come with the program take, but for the word `action`, and what they answer. */
 export interface BuiltinSlots {
+  /** End an agent */
+  'agents/close': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      id: string
+    }
+    output: {
+      id: string
+      session_id?: string
+      thread_id?: string
+      agent: string
+      label?: string
+      status: 'queued' | 'running' | 'completed' | 'failed' | 'closed'
+      depth?: number
+      background?: boolean
+      write_paths?: string[]
+      created_at?: string
+      completed_at?: string
+      summary?: string
+      error?: { [name: string]: unknown }
+      cost_usd?: number | null
+      transcript_path?: string
+      changed_files?: string[]
+    }
+  }
+  /** Show the agents */
+  'agents/list': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+    }
+    output: {
+      children: { [name: string]: unknown }[]
+      slots_left: number
+      total_left: number
+      spent_usd: number
+    }
+  }
+  /** Tell an agent more */
+  'agents/send': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      id: string
+      message: string
+      /** It stops what it does first. Default: `false`. */
+      interrupt?: boolean
+    }
+    output: BuiltinSlots['agents/close']['output']
+  }
+  /** Start an agent */
+  'agents/spawn': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** The whole task - what to find out or do and what to report. */
+      message: string
+      /** explorer, verifier, worker or one of .vtcode/agents. Default: `worker`. */
+      agent?: string
+      /** A few words for people. */
+      label?: string
+      /** Globs of the files that it alone writes. */
+      write_paths?: string[]
+      /** Go on at once; its report comes later, or by wait. */
+      background?: boolean
+      model?: string
+      /** Answers of its model at most. */
+      max_turns?: number
+      timeout_secs?: number
+    }
+    output: BuiltinSlots['agents/close']['output']
+  }
+  /** Wait for agents */
+  'agents/wait': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: all. */
+      ids?: string[]
+      /** Default: `all`. */
+      mode?: 'all' | 'any'
+      /** Default: `60`. */
+      timeout_secs?: number
+    }
+    output: {
+      children: { [name: string]: unknown }[]
+      timed_out: boolean
+    }
+  }
   /** Apply a patch */
   'apply_patch': {
     input: {
@@ -360,6 +450,24 @@ export interface BuiltinSlots {
       path: string
       /** none: nobody was there to decide. */
       decision: 'execute' | 'auto_accept' | 'fresh_context' | 'revise' | 'cancel' | 'none'
+    }
+  }
+  /** Report */
+  'report_result': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** What came of it. */
+      summary: string
+      /** Each with its file and line. */
+      facts?: string[]
+      touched_files?: string[]
+      /** What was run, and how it ended. */
+      verification?: string[]
+      open_questions?: string[]
+    }
+    output: {
+      reported: true
     }
   }
   /** Ask the user */

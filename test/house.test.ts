@@ -130,8 +130,8 @@ describe('names of tools', () => {
       // What runs the commands of a verification.
       'finish/verification.ts': ['unified_exec/run'],
       // The tool that is there in one mode only.
-      // What stays with the conversation that has a person.
-      'delegation/rights.ts': ['propose_plan', 'request_user_input'],
+      // What stays with the conversation that has a person, and what an agent has instead.
+      'delegation/rights.ts': ['propose_plan', 'report_result', 'request_user_input'],
       // What a planner reads of the files, and what says which of them an evaluator may read.
       'finish/planned_task.ts': ['unified_search/outline'],
       'finish/work_diff.ts': ['unified_file/read'],
@@ -176,13 +176,13 @@ describe('manifest, module and test', () => {
   it('are all there: no plugin without a manifest', () => {
     const known = new Set(withModule.map(({ file }) => file.replace('manifests/', 'plugins/').replace(/\.yaml$/, '')))
     // A folder of a family without a manifest is a room of it.
-    const isRoom = (file: string): boolean => /^plugins\/(lib|agent|tui|unified_exec\/(session|output)|unified_file\/pdf)\/|^plugins\/(web_search\/engine|task_tracker\/tracking|cron\/lent)\.ts$/.test(file)
+    const isRoom = (file: string): boolean => /^plugins\/(lib|agent|tui|unified_exec\/(session|output)|unified_file\/pdf)\/|^plugins\/(web_search\/engine|task_tracker\/tracking|cron\/lent|agents\/parts)\.ts$/.test(file)
     expect([...new Set(plugins.filter((file) => !isRoom(file)).map(pluginOf))].filter((plugin) => !known.has(plugin))).toEqual([])
   })
   it('are all there: no plugin without a test of its name', () => {
     const tested = tests.map((file) => file.replace(/^test\//, '').replace(/\.test\.ts$/, ''))
     // A dialect is data, and so are our providers; the actions on one list are nothing apart: these are tested together.
-    const together = (plugin: string): string => (/^plugins\/(provider|task_tracker|cron)\//.test(plugin) ? plugin.split('/').slice(0, 2).join('/') : plugin.startsWith('plugins/dialect/') ? plugin.split('/').slice(0, 3).join('/') : plugin)
+    const together = (plugin: string): string => (/^plugins\/(agents|provider|task_tracker|cron)\//.test(plugin) ? plugin.split('/').slice(0, 2).join('/') : plugin.startsWith('plugins/dialect/') ? plugin.split('/').slice(0, 3).join('/') : plugin)
     const untested = data.map(({ file }) => together(file.replace('manifests/', 'plugins/').replace(/\.yaml$/, ''))).filter((plugin) => !tested.includes(plugin))
     expect(untested).toEqual([])
   })

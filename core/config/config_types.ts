@@ -324,6 +324,19 @@ export type Config = {
     /** Each session keeps derived/atif-trajectory.json, written when a run ends. Nothing is ever sent. Default: `false`. */
     atif_enabled?: boolean
   }
+  /** Agents that a conversation gives parts of its work to. */
+  subagents?: {
+    /** Default: `true`. */
+    enabled?: boolean
+    /** Default: `3`. */
+    max_concurrent?: number
+    /** Default: `1`. */
+    max_depth?: number
+    /** Default: `20`. */
+    max_total_per_run?: number
+    /** Default: `300`. */
+    default_timeout_secs?: number
+  }
   sessions?: {
     /** Default: `50`. */
     max_count?: number

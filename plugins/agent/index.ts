@@ -1,26 +1,19 @@
-import { resolve } from 'node:path'
-import type { Mode, RightsLeft } from '../../core/base/index.js'
-import type { Io, Kernel } from '../../core/kernel/index.js'
-import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
-import { callsFolder } from '../lib/state/index.js'
-import {
-  AgentError, agentSettings, hintOf, idMaker, outcomeTable, type Delta, type EventSink, type GivenComponents, type GoalProgress, type RunLimits, type RunOutcome,
-  type SessionSchedule, type ThreadEvent, type Tracker,
-} from './base/index.js'
-import { chooseComponents, type RunContext } from './components/index.js'
-import { atItsPace, copyTo, RunReader } from './events/index.js'
-import { checkPrice, noCost } from './ledger/index.js'
-import { connect } from './model/index.js'
-import { deriveRecords } from './records/index.js'
-import {
-  asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork,
-  lastSession, messageOfTask, noteSession, placeOfSession, restore, tidy, validId, type AgentTask, type Restored,
-} from './session/index.js'
-import { Thread, threadTable } from './thread.js'
+import type { Mode } from '../../core/base/index.js'
+import type { Kernel } from '../../core/kernel/index.js'
+import type { AgentOptions } from './agent_options.js'
+import { AgentError, hintOf, outcomeTable, type Delta, type GoalProgress, type RunOutcome, type SessionSchedule, type ThreadEvent, type Tracker } from './base/index.js'
+import { RunReader } from './events/index.js'
+import { noCost } from './ledger/index.js'
+import { openThread as openOwnThread } from './open.js'
+import { messageOfTask, type AgentTask } from './session/index.js'
+import type { Thread } from './thread.js'
 
 // What is published keeps its short names; inside, each name has one meaning in the whole project.
 export type { RunContext as Place } from './components/index.js'
 export { AgentError }
+/** The same for surfaces, which look inside. @internal */
+export const openThread = openOwnThread
+export type { AgentOptions } from './agent_options.js'
 export type { AgentTask as Task, GivenImage } from './session/index.js'
 export type {
   AgentProviders, CallOutcome, CallPart, CompactTrigger, Delta, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
@@ -29,40 +22,6 @@ export type {
   TextPart, ThreadEvent, TokenBreakdown, Tracker, TurnCounts as TurnLimits, Usage, Verification,
 } from './base/index.js'
 
-export interface AgentOptions {
-  /** `<provider>/<model>`; default: VTCODE_MODEL of `env`, then `agent.model` of the settings. */
-  model?: string
-  /** Where keys are found; default: the environment of the process. */
-  env?: Record<string, string | undefined>
-  /** Name of the face, for the record. */
-  surface?: string
-  /** The id of the session that begins, `ses_…`; default: a new one. */
-  session_id?: string
-  /** Continues a session: its id, or `last`. */
-  resume?: string
-  /** With `resume`: not that session goes on but a new one, with its whole conversation or with what it remembers. */
-  fork?: 'full_copy' | 'summarized'
-  /** `false`: the model gets no tools. */
-  tools?: boolean
-  /** What is left of the rights of its calls: the model is told of no other tools. */
-  only?: RightsLeft
-  /** Tighter than the settings, for this run. */
-  limits?: RunLimits
-  /** Commands that prove the work: they run before a run ends well, and whoever names them agrees to exactly these. */
-  verify?: readonly string[]
-  /** Where the agent runs, which decides whatever `providers` and the user's settings do not; default: `exec`. */
-  context?: RunContext
-  /** Components, such as approver, clock, random and fetch: one's own, or one of the program's by its name. */
-  providers?: GivenComponents
-  /** The terminal, for the entries that use one. */
-  io?: Io
-  /** Shows no progress there. */
-  quiet?: boolean
-  /** Each event, in order. Contract: awaited. */
-  onEvent?: EventSink
-  /** What is said between the events, while it is said. Contract: holds nothing up; who is slow gets several joined, who is far behind misses some, who throws gets no more. */
-  onDelta?: (delta: Delta) => void | Promise<void>
-}
 /** A conversation with a model that uses the tools of a kernel. */
 export interface Agent {
   readonly session_id: string
@@ -113,7 +72,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   if (typeof (kernel as Partial<Kernel> | undefined)?.call !== 'function') {
     throw new AgentError('VT_CONFIG_INVALID', 'createAgent needs a kernel as its first argument.', { hint: 'createAgent(await createKernel({ workspace }), { model })' })
   }
-  const { thread, close } = await openThread(kernel, options)
+  const { thread, close } = await openOwnThread(kernel, options)
   let closed: Promise<void> | undefined
   /** What is asked of an agent that is closed fails like anything else, and touches nothing any more. */
   const whileOpen = async <T>(use: () => Promise<T>): Promise<T> => {
@@ -215,82 +174,3 @@ function asAgentError(error: unknown): AgentError {
 }
 
 const closedError = (id: string): AgentError => new AgentError('VT_SESSION_CLOSED', `The agent of the session ${id} is closed.`)
-
-/** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
-async function free(workspace: Workspace, id: string): Promise<string> {
-  if (!/^ses_./.test(id) || !validId(id)) throw new AgentError('VT_CONFIG_INVALID', `'${id}' is no id of a session.`, { hint: 'Such an id is ses_ and letters, digits, - or _ behind it.' })
-  if (await workspace.stat(`${callsFolder}/${id}`)) throw new AgentError('VT_SESSION_EXISTS', `There is a session '${id}' already.`)
-  return id
-}
-
-/** The same for surfaces, which look inside. @internal */
-export async function openThread(kernel: Kernel, options: AgentOptions): Promise<{ thread: Thread; close(): Promise<void> }> {
-  const env = options.env ?? process.env
-  const providers = await chooseComponents({ kernel, env, ...(options.io && { io: options.io }), quiet: options.quiet ?? false }, options.context, options.providers)
-  const settings = agentSettings(kernel)
-  const connection = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
-  checkPrice(connection.model, agentSettings(kernel, options.limits).harness)
-  const newId = idMaker(providers.clock, providers.random)
-  const workspace = openWorkspace(kernel.workspace, kernel)
-  try {
-    const from = options.resume === 'last' ? await lastSession(workspace, env) : options.resume
-    if (from !== undefined) await findSession(workspace, from, env)
-    const session_id = from === undefined || options.fork ? await free(workspace, options.session_id ?? newId('ses')) : from
-    if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, { clock: providers.clock, table: threadTable })
-    const must_exist = from !== undefined
-    const before = providers.session.kept ? undefined : await foldersThere(workspace)
-    const store = await providers.session.open(workspace, session_id, { must_exist })
-    const restored = must_exist ? await restore(store, session_id, threadTable).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
-    if (providers.session.kept && session_id !== from) await noteSession(session_id, workspace.root, env)
-    const manifest = restored && asManifest((await store.read('manifest.json')) ?? '')
-    const thread = new Thread({
-      kernel,
-      workspace,
-      providers,
-      store,
-      connection,
-      session_id,
-      thread_id: restored?.unfinished.thread_id ?? newId('th'),
-      surface: options.surface ?? 'agent',
-      ...(options.limits && { limits: options.limits }),
-      ...(options.only && { only: options.only }),
-      ...(options.verify && { finish: { verify: options.verify } }),
-      ...(restored && { restored }),
-      start_reason: from === undefined ? 'startup' : session_id === from ? 'resume' : 'fork',
-      ...(manifest && { manifest }),
-      with_tools: options.tools ?? true,
-    })
-    thread.events.add(providers.logging.open(store))
-    if (providers.session.kept) thread.events.add(deriveRecords(placeOfSession(workspace, store, session_id), settings))
-    if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
-    if (restored) await goOn(thread, restored)
-    if (options.onEvent) thread.events.add(options.onEvent)
-    if (options.onDelta) thread.events.deltas.add(atItsPace(options.onDelta))
-    const close = async () => {
-      try {
-        await thread.close()
-        // Old sessions make room for new ones; that is no reason for a run to fail.
-        if (!must_exist && providers.session.kept) await tidy(workspace, settings, { now: providers.clock.now(), env, current: session_id }).catch(() => [])
-        if (before) await forgetSession(workspace, session_id, before)
-      } finally {
-        workspace.close()
-      }
-    }
-    return { thread, close }
-  } catch (error) {
-    workspace.close()
-    throw error
-  }
-}
-
-/** Ends what the last process left half done, and takes over what waits. */
-async function goOn(thread: Thread, { records, unfinished }: Pick<Restored<object>, 'records' | 'unfinished'>): Promise<void> {
-  const { kernel, workspace, session_id } = thread
-  const reverted = await finishRevert(workspace, session_id, records)
-  if (reverted !== undefined) await thread.commit(finished(reverted))
-  await closeUnfinished(thread, unfinished)
-  await thread.queue.load(thread.state.applied)
-  // Whoever goes on and names a mode has the last word.
-  const named = kernel.origins().some(({ path, layer }) => path === 'policy.mode' && layer === 'call')
-  if (named && thread.state.mode !== undefined) await thread.setMode(kernel.mode())
-}

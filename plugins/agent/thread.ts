@@ -4,45 +4,20 @@ import type { CallOptions, Kernel } from '../../core/kernel/index.js'
 import type { Workspace } from '../../core/workspace/index.js'
 import { FileSnapshots } from '../lib/snapshots/index.js'
 import {
-  AgentError, agentSettings, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
-  type OutcomeCode, type RunLimits, type RunOutcome, type Store, type Subtype, type TaskMemory, type ThreadItem, type Told,
+  AgentError, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
+  type OutcomeCode, type RunOutcome, type Store, type Subtype, type TaskMemory, type ThreadItem, type Told,
 } from './base/index.js'
 import { ContextWindow, Segments } from './context/index.js'
+import { Delegation } from './delegation/index.js'
 import { Events } from './events/index.js'
-import { Finish, finishing, type FinishOptions, type FinishState } from './finish/index.js'
+import { Finish } from './finish/index.js'
 import { CostLedger } from './ledger/index.js'
-import { Approvals, deferredFor, LifecycleHooks, ModelRequests, refusedChanges, runTurn, withHandoff, type LoopConversation, type RefusedChanges, type StartReason, type TurnEnd } from './loop/index.js'
+import { Approvals, deferredFor, LifecycleHooks, ModelRequests, runTurn, withHandoff, type LoopConversation, type TurnEnd } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
-import { scheduling, SessionTasks, type ScheduledState } from './schedule/index.js'
-import {
-  abandonTurn, conversationTable, lineOf, ManifestWriter, messageText, Queue, type ConversationState, type Restored, type SessionManifest,
-  type StateTable,
-} from './session/index.js'
+import { SessionTasks } from './schedule/index.js'
+import { abandonTurn, lineOf, ManifestWriter, messageText, Queue, type Restored } from './session/index.js'
+import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
-type ThreadState = ConversationState & RefusedChanges & FinishState & ScheduledState
-/** What the facts of all rooms make of a session. */
-export const threadTable: StateTable<ThreadState> = conversationTable.with(refusedChanges).with(finishing).with(scheduling)
-
-export interface ThreadOptions {
-  kernel: Kernel
-  workspace: Workspace
-  providers: AgentProviders
-  store: Store
-  connection: ModelConnection
-  session_id: string
-  thread_id: string
-  /** Face the calls come through, for the record. */
-  surface: string
-  limits?: RunLimits
-  /** What is left of the rights of its calls. */
-  only?: RightsLeft
-  finish?: FinishOptions
-  with_tools: boolean
-  /** What the session was before. */
-  restored?: Restored<ThreadState>
-  start_reason: StartReason
-  manifest?: SessionManifest
-}
 /** One conversation with all of its parts. Everything that lasts goes through `commit` and `events`. */
 export class Thread implements LoopConversation {
   readonly kernel: Kernel
@@ -63,6 +38,7 @@ export class Thread implements LoopConversation {
   readonly tasks = new SessionTasks(this)
   readonly lifecycle: LifecycleHooks
   readonly completion: Finish
+  readonly delegation: Delegation
   readonly costs: CostLedger
   readonly snapshots: FileSnapshots
   readonly newId: ReturnType<typeof idMaker>
@@ -91,7 +67,7 @@ export class Thread implements LoopConversation {
     this.store = options.store
     this.manifestWriter = new ManifestWriter(this, options.manifest)
     this.context = new ContextWindow(this, new Segments(this, options.with_tools))
-    this.settings = agentSettings(options.kernel, options.limits)
+    this.settings = settingsOf(options)
     this.newId = idMaker(options.providers.clock, options.providers.random)
     this.events = new Events(options.thread_id, options.providers.clock, options.restored?.unfinished.seq)
     this.lifecycle = new LifecycleHooks(this, options.start_reason)
@@ -100,15 +76,16 @@ export class Thread implements LoopConversation {
     this.queue = new Queue(options.store, options.providers.clock, options.providers.random)
     this.state = options.restored?.state ?? threadTable.begin()
     this.resumed = options.restored
-    this.completion = new Finish(this, options.finish ?? {}, options.restored !== undefined)
-    this.costs = new CostLedger(this.state.cost ?? 0)
+    this.costs = new CostLedger(this.state.cost ?? 0, options.child?.costs)
+    this.delegation = new Delegation(this, options.open_child, options.child?.plan)
+    this.completion = new Finish(this, { ...options.finish, beside: this.delegation }, options.restored !== undefined)
     this.written = options.restored?.records.length ?? 0
   }
 
   readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] =>
-    this.tasks.offered(this.kernel.tools({ ...how, audience: 'agent', mode: this.mode, ...(this.only?.tools && { only: this.only.tools }) }))
+    this.delegation.withoutOthers(this.tasks.offered(this.kernel.tools({ ...how, audience: 'agent', mode: this.mode, ...(this.only?.tools && { only: this.only.tools }) })))
 
-  readonly standing = (): Promise<string> => this.completion.standing()
+  readonly standing = async (): Promise<string> => [this.delegation.charge, await this.completion.standing()].filter((text) => text !== '').join('\n\n')
 
   async perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'>): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
@@ -132,6 +109,7 @@ export class Thread implements LoopConversation {
   async start(): Promise<void> {
     const { session_id, connection, kernel } = this
     this.costs.begin()
+    this.delegation.begins()
     this.turns = 0
     this.corrections = 0
     this.began = this.providers.clock.now()
@@ -181,7 +159,7 @@ export class Thread implements LoopConversation {
     await this.lifecycle.begin(signal)
     // A new task does not continue what was interrupted.
     if (input && this.state.open) await abandonTurn(this)
-    let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.upNext())
+    let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.upNext(signal))
     while (next || this.state.open) {
       const refusal = this.refuseTurn(next) ?? (next && (await this.blocked(next, signal)))
       if (refusal) return (this.last = await withHandoff(this, refusal))
@@ -194,7 +172,8 @@ export class Thread implements LoopConversation {
       if (next?.intent_id !== undefined) await this.store.sync('messages.jsonl').then(() => this.queue.applied(next!.intent_id!))
       const steered = this.turn.signal.aborted && !signal.aborted
       if (this.last.outcome !== 'success' && !steered) break
-      next = await this.upNext()
+      next = await this.upNext(signal)
+      if (!next && signal.aborted && this.delegation.busy) this.last = { ...this.last, outcome: 'cancelled' }
       if (!next) break
       // The idle boundary: what the turn leaves is on disk before anything else begins.
       this.manifestWriter.keep('idle')
@@ -204,10 +183,11 @@ export class Thread implements LoopConversation {
     return this.last
   }
 
-  /** What waits: first what people said, then what begins by itself, then what the harness goes on with. */
-  private async upNext(): Promise<Msg | undefined> {
+  /** What waits: first what people said, then what begins by itself, then what the harness goes on with, then what agents report. */
+  private async upNext(signal: AbortSignal): Promise<Msg | undefined> {
     const { owed } = this.state
-    return (await this.queue.next()) ?? (await this.tasks.next()) ?? (owed === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' })
+    const waiting = (await this.queue.next()) ?? (await this.tasks.next()) ?? (owed === undefined ? undefined : ({ role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' } as const))
+    return waiting ?? (await this.delegation.next(signal)) ?? (await this.queue.next())
   }
 
   /** Ends the open turn; `text` is the next input, before all that wait. */
@@ -239,6 +219,7 @@ export class Thread implements LoopConversation {
 
   /** Emits the end of the run, the last event of all: where that cannot be written, the run has failed. */
   async finish(): Promise<RunOutcome> {
+    await this.delegation.ends()
     const { outcome } = this.last
     const refused = this.state.not_applied.some(({ code }) => code.startsWith('VT_POLICY_'))
     const code = this.completion.outcome(outcome === 'success' && refused ? 'escalated' : outcome)
@@ -287,7 +268,7 @@ export class Thread implements LoopConversation {
 
   /** Waits for what is being written, and lets go of the session. Throws VT_SESSION_WRITE where that could not be written. */
   async close(): Promise<void> {
-    await Promise.allSettled([this.tail])
+    await Promise.allSettled([this.delegation.ends(), this.tail])
     const { outcome } = this.last
     this.manifestWriter.over()
     await Promise.allSettled([this.manifestWriter.settled()])

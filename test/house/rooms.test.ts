@@ -10,7 +10,7 @@ const floors = {
   core: ['base', 'documents', 'schema', 'workspace', 'trust', 'config', 'skills', 'manifests', 'registry', 'input', 'kernel', 'cli'],
   lib: ['base', 'process', 'git', 'steering', 'sandbox', 'state', 'rules', 'net', 'values', 'search', 'files', 'snapshots', 'syntax', 'hooks', 'skills', 'jobs', 'schedule', 'page', 'terminal', 'own_files'],
   // Rooms beside each other share a number.
-  agent: [['base'], ['events'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['finish', 'delegation', 'schedule', 'records'], ['thread'], ['index'], ['cli']],
+  agent: [['base'], ['events'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['finish', 'delegation', 'schedule', 'records'], ['thread_state', 'agent_options'], ['thread'], ['open'], ['index'], ['cli']],
 }
 const levels: Record<string, (room: string) => number> = {
   core: (room) => floors.core.indexOf(room),
@@ -42,7 +42,7 @@ function objection(from: string, to: string): string | undefined {
     if (to === 'core/index.ts') return 'the front door is for strangers, families and surfaces'
     const above = a.house === 'core' ? b.house !== 'core' : a.house === 'lib' ? b.house === 'agent' || b.house === 'family' : b.house === 'family'
     if (above) return 'a higher house'
-    if (!b.isDoor && b.room !== 'thread') return 'past a door'
+    if (!b.isDoor && !['thread_state', 'agent_options', 'thread', 'open'].includes(b.room)) return 'past a door'
     return a.house === b.house && levels[a.house]!(b.room) >= levels[a.house]!(a.room) ? 'not a lower floor' : undefined
   }
   // What is drawn is drawn for the chat alone.

@@ -14,11 +14,14 @@ export interface Meaning {
 /** Of a call that leads to no slot nothing is known, so that it may do anything. */
 const anything: readonly Effect[] = ['read', 'write', 'exec', 'net', 'ask']
 
+/** An agent that is started has a conversation of its own: others may be started beside it. */
+const startsAgent = 'agents/spawn'
+
 /** The worst a call can do, and whether others may run beside it: none beside a tool of the conversation, whose state it reads and changes. */
 export async function traitsOfCall(kernel: Kernel, name: string, input: unknown): Promise<CallTraits> {
   const found = await kernel.resolve(name, input)
   const effects = found?.effects ?? anything
-  return { effects, parallel_safe: isQuiet(effects) && !effects.includes('ask') && found?.slot.audience === undefined }
+  return { effects, parallel_safe: isQuiet(effects) && !effects.includes('ask') && (found?.slot.audience === undefined || found.slot.slot === startsAgent) }
 }
 export const isQuiet = (effects: readonly Effect[]): boolean => !effects.includes('write') && !effects.includes('exec')
 

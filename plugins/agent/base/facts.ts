@@ -1,4 +1,5 @@
 import type { Effect, Mode } from '../../../core/base/index.js'
+import type { ChildReport, ChildStatus } from './delegation_types.js'
 import { isQuiet } from './effects.js'
 import type { FileHash, ProofRun, Tracker, VerificationResult } from './finish_types.js'
 import type { ImageRef, Msg, RefusedChange, ResetTrigger, RevertScope, Summary } from './types.js'
@@ -17,7 +18,7 @@ export type Fact =
   /** `texts`: call_id → what stands there now. With `inputs` what was asked left too. */
   | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
-  | { kind: 'mode'; mode: Mode; by: 'person' | 'plan' }
+  | { kind: 'mode'; mode: Mode; by: 'person' | 'plan' | 'parent' }
   /** The whole of it. */
   | { kind: 'tracker'; by: 'model' | 'person' | 'planner' | 'harness'; tracker: Tracker }
   | { kind: 'goal'; text: string; verify: string[] }
@@ -30,6 +31,8 @@ export type Fact =
   | { kind: 'phase'; phase: 'plan' | 'build' | 'done'; round: number; cost_usd?: number | null }
   /** Something that begins by itself, as it is from now on. */
   | { kind: 'task'; task: SessionTask | { id: string; gone: true } }
+  /** A part of the work that an agent does, as it stands; with its report once that is there. `told`: the model has read how it ended. */
+  | { kind: 'child'; child: ChildStatus; report?: ChildReport; told?: true }
   | { kind: 'note'; text: string }
 /** Begins by itself while somebody sits at the conversation. Instants are ISO 8601. */
 export interface SessionTask {
@@ -65,7 +68,7 @@ export interface SessionSchedule {
 /** What is kept of a task beside the conversation. */
 export type ArtifactName = 'spec' | 'contract' | 'feature_list' | 'evaluation' | 'plan' | 'blocked'
 /** What a message of the harness tells the model, so that it is told once. */
-export type Told = 'not_applied' | 'tracker' | 'blocked' | 'evaluation'
+export type Told = 'not_applied' | 'tracker' | 'blocked' | 'evaluation' | 'reports'
 export type FactOf<K extends Fact['kind']> = Extract<Fact, { kind: K }>
 /** One line of messages.jsonl; `n` has no gap, `seal` is the user's mark, `crc` is the CRC-32 of the line without it, in hex. */
 export type JournalRecord = Fact & { n: number; ts: string; turn: number; seal?: string; crc: string }
@@ -84,7 +87,8 @@ export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk:
   compaction: { says: 'The messages before one gave way to a summary, or to a fresh start; they are in `history_path`.', on_disk: 'at once' },
   cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
   revert: { says: 'A turn of its own that restores what was before another one.', on_disk: 'at once' },
-  mode: { says: 'The mode of all calls from now on: a person chose it, or accepted a plan.', on_disk: 'at once' },
+  child: { says: 'A part of the work that an agent does: it waits, runs, or ended, with its report.', on_disk: 'at once' },
+  mode: { says: 'The mode of all calls from now on: a person chose it, accepted a plan, or gave a part of the work.', on_disk: 'at once' },
   tracker: { says: 'The steps of the task, all of them, as the model, a person or a planner left them.', on_disk: 'with the next wait' },
   goal: { says: 'A person set a goal: the run goes on until it is met.', on_disk: 'at once' },
   goal_end: { says: 'The goal was met, or a person cleared it.', on_disk: 'at once' },

@@ -1,3 +1,5 @@
+import type { GroundedFact } from './delegation_types.js'
+
 export type TaskStatus = 'pending' | 'in_progress' | 'completed' | 'blocked'
 /** A step of a task; every text is one line without spaces around it. */
 export interface TrackerItem {
@@ -39,6 +41,10 @@ export interface TaskMemory {
   constraints?: string[]
   /** Commands that have to pass and have not, since the last change. */
   verification_todo?: string[]
+  /** What agents reported, not checked. */
+  grounded_facts?: GroundedFact[]
+  open_questions?: string[]
+  delegation_notes?: string[]
 }
 /** How far a run is with a goal of a person, since it was set. */
 export interface GoalProgress {

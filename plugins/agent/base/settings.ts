@@ -43,6 +43,7 @@ export interface AgentSettings {
   automation: { full_auto: { max_turns: number } }
   checkpoints: { enabled: boolean }
   telemetry: { atif_enabled: boolean }
+  subagents: { enabled: boolean; max_concurrent: number; max_depth: number; max_total_per_run: number; default_timeout_secs: number }
   sessions: { max_count: number; max_age_days: number; max_total_mb: number }
 }
 

@@ -1,4 +1,5 @@
 import type { Effect, JsonObject, Mode } from '../../../core/base/index.js'
+import type { GroundedFact } from './delegation_types.js'
 import type { Verification } from './finish_types.js'
 
 export type MessageOrigin = 'prompt' | 'queue' | 'schedule' | 'harness' | 'parent' | 'instructions'
@@ -97,10 +98,6 @@ export interface Summary {
   open_questions: string[]
   critical_context: string
 }
-export interface GroundedFact {
-  fact: string
-  source: string
-}
 export type ItemStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'discarded'
 export type ThreadItem =
   | { id: string; type: 'user_message'; text: string; origin: MessageOrigin; intent_id?: string }
@@ -150,6 +147,8 @@ export type ThreadItem =
       duration_ms?: number
       data?: JsonObject
     }
+  /** A part of the work that an agent does in a thread of its own; `trajectory_path`: its journal, workspace-relative. */
+  | { id: string; type: 'subagent'; child_thread_id: string; agent_name: string; status: ItemStatus; summary?: string; trajectory_path?: string }
   | { id: string; type: 'error'; message: string; code: string }
 /** An item that has no id yet. */
 export type NewThreadItem = ThreadItem extends infer One ? (One extends ThreadItem ? Omit<One, 'id'> : never) : never

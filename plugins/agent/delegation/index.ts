@@ -1,3 +1,7 @@
 export { agentLimits, parseAgent, type AgentReading, type AgentText } from './definition.js'
+export { Delegation } from './delegation.js'
 export { agentItems, findAgents, namedAgent, type AgentDefinition, type AgentFault, type FoundAgents } from './find.js'
 export { childRights, type ChildRights } from './rights.js'
+export { reportIn, shownReport } from './report.js'
+export { delegating, type DelegationState } from './state.js'
+export { partOrigin, type ChildPlan, type ChildThread, type DelegatingConversation, type OpenChild } from './types.js'

@@ -27,8 +27,7 @@ export const agentsTool = 'agents'
 export function childRights(kernel: Kernel, parent: ParentRights, agent: AskedRights, how: { delegates: boolean; write_paths?: readonly string[] }): ChildRights {
   const mode = agent.trusted ? stricterMode(parent.mode, agent.mode ?? parent.mode) : 'plan'
   const isLeft = (slot: SlotInfo): boolean => {
-    if (slot.tool === reportTool) return true
-    if (ofParent.includes(slot.tool) || (slot.tool === agentsTool && !how.delegates)) return false
+    if (ofParent.includes(slot.tool)) return false
     if (parent.only?.tools && !leaves(parent.only.tools, slot)) return false
     if (!agent.trusted && !leaves(['read'], slot)) return false
     if (agent.tools && !leaves(agent.tools, slot)) return false
@@ -37,5 +36,6 @@ export function childRights(kernel: Kernel, parent: ParentRights, agent: AskedRi
   const left = kernel.list().filter(isLeft)
   const writes = mode !== 'plan' && left.some(({ effects }) => effects.includes('write'))
   const globs = how.write_paths ?? parent.only?.writes
-  return { mode, only: { tools: left.map(({ slot }) => slot), ...(globs && { writes: globs }) }, writes }
+  const delegates = how.delegates && agent.trusted && (!agent.tools || agent.tools.includes(agentsTool)) && !agent.disallowed.includes(agentsTool)
+  return { mode, only: { tools: [...left.map(({ slot }) => slot), ...(delegates ? [agentsTool] : []), reportTool], ...(globs && { writes: globs }) }, writes }
 }

@@ -68,8 +68,8 @@ export class Events {
     await this.start(item)
     await this.complete(item)
   }
-  /** Ends what is still open. */
+  /** Ends what is still open, but the parts that agents work on beside the turn. */
   async closeOpen(status: ItemStatus): Promise<void> {
-    for (const item of [...this.open.values()].reverse()) await this.complete({ ...item, status } as ThreadItem)
+    for (const item of [...this.open.values()].reverse()) if (item.type !== 'subagent') await this.complete({ ...item, status } as ThreadItem)
   }
 }

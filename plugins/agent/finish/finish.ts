@@ -20,6 +20,15 @@ export interface FinishConversation extends PlannedConversation {
 export interface FinishOptions {
   /** Commands that prove the work; whoever named them agrees to exactly these. */
   verify?: readonly string[]
+  /** What agents do beside the conversation. */
+  beside?: BesideWork
+}
+/** Work beside a conversation, and the report of one that is such work. */
+export interface BesideWork {
+  /** Tells the model what it has not read. */
+  remind(): Promise<void>
+  /** The report with which the turn ends; said once. */
+  taken(): PlanEnd | undefined
 }
 
 const longestGoal = 4000
@@ -109,6 +118,7 @@ export class Finish implements Completion {
       this.resumes = false
       await showHandoff(this.thread)
     }
+    await this.options.beside?.remind()
     if (!state.untold) return
     // The person has just said it.
     const said = state.goal && state.messages.length <= 1
@@ -151,7 +161,7 @@ export class Finish implements Completion {
 
   /** How the turn under way ends, where a call of it decided that. */
   taken(): PlanEnd | undefined {
-    return this.plans.taken()
+    return this.options.beside?.taken() ?? this.plans.taken()
   }
 
   private async prove(signal: AbortSignal): Promise<Verified | undefined> {

@@ -22,8 +22,16 @@ export class CostLedger {
   warned = false
   private aside: Cost = noCost
 
-  /** `spent`: by the thread in all, in USD, as far as prices are known. */
-  constructor(public spent: number) {}
+  /** `own`: what the thread spent before, in USD, as far as prices are known. `above`: of the thread that it does a part of the work of, whose budget it has. */
+  constructor(
+    private own: number,
+    private readonly above?: CostLedger,
+  ) {}
+
+  /** What counts against the budget, in USD, as far as prices are known. */
+  get spent(): number {
+    return this.above?.spent ?? this.own
+  }
 
   /** A run begins. */
   begin(): void {
@@ -39,7 +47,11 @@ export class CostLedger {
   recordAside(cost: Cost): void {
     this.aside = addCosts(this.aside, cost)
     this.requests += 1
-    this.spent += cost.cost ?? 0
+    this.pay(cost)
+  }
+  private pay(cost: Cost): void {
+    this.own += cost.cost ?? 0
+    this.above?.recordAside(cost)
   }
 
   /** Records a step; returns its cost with that of the requests recorded aside before it. */
@@ -47,7 +59,7 @@ export class CostLedger {
     const all = addCosts(cost, this.aside)
     this.aside = noCost
     this.requests += 1
-    this.spent += cost.cost ?? 0
+    this.pay(cost)
     this.run = addCosts(this.run, all)
     this.turn = addCosts(this.turn, all)
     return all

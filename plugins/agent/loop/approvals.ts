@@ -1,5 +1,5 @@
 import type { Approval, Approved } from '../../../core/kernel/index.js'
-import type { AgentProviders, CallPart, EventBody } from '../base/index.js'
+import type { AgentProviders, Approve, CallPart, EventBody } from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ConversationApprovals } from '../session/index.js'
 import type { DeferredApprovals } from './deferred_approvals.js'
@@ -26,6 +26,13 @@ export class Approvals implements ConversationApprovals {
 
   ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
     const answer = this.tail.then(() => this.askNow(call, request, signal))
+    this.tail = answer.catch(() => {})
+    return answer
+  }
+
+  /** Asks what a part of the work that an agent does needs to know, between the questions of this conversation. */
+  relay(approve: Approve, request: Approval): Promise<Approved> {
+    const answer = this.tail.then(() => approve(request))
     this.tail = answer.catch(() => {})
     return answer
   }

@@ -3,8 +3,10 @@ import { uuidOf, type CompactTrigger, type Fact, type Msg } from '../base/index.
 import type { Conversation, ConversationHooks } from '../session/index.js'
 import { transcriptLine } from './transcript_line.js'
 
-/** How a thread begins: with nothing, as itself, or with what another one was about. */
-export type StartReason = 'startup' | 'resume' | 'fork'
+/** How a thread begins: with nothing, as itself, with what another one was about, or with a part of the work of another one, whose hooks hear of it. */
+export type StartReason = 'startup' | 'resume' | 'fork' | 'part'
+/** What a session has that a person began. */
+const ofSessions: readonly Occasion[] = ['SessionStart', 'SessionEnd', 'UserPromptSubmit', 'Stop']
 const mostStops = 8
 
 /** Fires the lifecycle hooks of the user and adds what they say to the conversation. */
@@ -48,7 +50,7 @@ export class LifecycleHooks implements ConversationHooks {
 
   async end(reason: 'completed' | 'cancelled' | 'error'): Promise<void> {
     const { kernel, session_id: session, mode } = this.thread
-    if (this.begun) await fire(kernel, 'SessionEnd', { session, mode, matched: reason, extra: { reason } })
+    if (this.begun && this.source !== 'part') await fire(kernel, 'SessionEnd', { session, mode, matched: reason, extra: { reason } })
   }
 
   /** Why an input is not taken up, if a hook objects. */
@@ -87,6 +89,7 @@ export class LifecycleHooks implements ConversationHooks {
 
   private async fire(event: Occasion, circumstances: Omit<EventInput, 'session'>): Promise<HookAnswer> {
     const { kernel, session_id, mode } = this.thread
+    if (this.source === 'part' && ofSessions.includes(event)) return { context: [], remarks: [] }
     const outcome = await fire(kernel, event, { session: session_id, mode, ...circumstances })
     this.notes.push(...outcome.context)
     for (const { code, message } of outcome.remarks) await this.thread.remark(code, message)

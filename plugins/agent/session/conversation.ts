@@ -2,7 +2,7 @@ import type { Mode, Result, RightsLeft, ToolInfo } from '../../../core/base/inde
 import type { Approval, Approved, CallOptions, Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { FileSnapshots } from '../../lib/snapshots/index.js'
-import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, ResetTrigger, Store, TaskMemory, ThreadItem, TokenBreakdown, Told } from '../base/index.js'
+import type { AgentProviders, AgentSettings, Approve, CallPart, CompactTrigger, Fact, HarnessEvent, ResetTrigger, Store, TaskMemory, ThreadItem, TokenBreakdown, Told } from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ModelAnswer, ModelConnection, ModelRequest } from '../model/index.js'
 import type { Queue } from './queue.js'
@@ -21,7 +21,7 @@ export interface Conversation {
   readonly thread_id: string
   /** Face the calls come through, for the record. */
   readonly surface: string
-  readonly newId: (prefix: 'tn' | 'it' | 'seg' | 'h') => string
+  readonly newId: (prefix: 'ses' | 'th' | 'tn' | 'it' | 'seg' | 'h') => string
 
   /** The mode of every call that is made from now on. */
   readonly mode: Mode
@@ -94,4 +94,6 @@ export interface ConversationApprovals {
   /** Was a call still waiting for an answer when the last process ended? */
   waits(call_id: string): Promise<boolean>
   ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved>
+  /** Asks what a part of the work that an agent does needs to know. */
+  relay(approve: Approve, request: Approval): Promise<Approved>
 }

@@ -17,6 +17,7 @@ const most = { pending: 16, applied: 64 }
 export class Queue {
   private content: Content = { v: 1, pending: [], applied: [] }
   private tail: Promise<unknown> = Promise.resolve()
+  private readonly waiting: (() => void)[] = []
 
   constructor(
     private readonly store: Store,
@@ -47,7 +48,13 @@ export class Queue {
     if (pending.length >= most.pending) throw new AgentError('VT_LOOP_QUEUE_FULL', `${most.pending} inputs wait already; this one was not taken.`)
     const one = { id, text, origin, created_at: new Date(this.clock.now()).toISOString() }
     await this.save({ pending: first ? [one, ...pending] : [...pending, one], applied })
+    for (const wake of this.waiting.splice(0)) wake()
     return id
+  }
+
+  /** Resolves when the next input is accepted. */
+  added(): Promise<void> {
+    return new Promise((resolve) => this.waiting.push(resolve))
   }
 
   /** The oldest; it waits until `applied` says that the journal has it. */

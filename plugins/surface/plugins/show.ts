@@ -29,7 +29,7 @@ export function consentText(inspection: Inspection, io: Io): string {
 /** What a package tells models without being asked, and which agents it brings. */
 const textLines = ({ instructions, agents }: { instructions: readonly string[]; agents: readonly { name: string; description: string }[] }): string[] => [
   ...instructions.map((file) => `  tells every model what stands in ${oneLine(file)}`),
-  ...agents.map((agent) => `  agent ${oneLine(agent.name)}, which nothing starts here  ${oneLine(agent.description).slice(0, 120)}`),
+  ...agents.map((agent) => `  agent ${oneLine(agent.name)}  ${oneLine(agent.description).slice(0, 120)}`),
 ]
 
 /** Where a package was built, as its registry attests; nothing where it says nothing. */

@@ -135,7 +135,7 @@ describe('a workspace', () => {
     const least = [
       'agent.instruction_max_bytes', 'agent.harness.max_tool_retries', 'agent.harness.max_revision_rounds', 'agent.harness.max_budget_usd', 'agent.harness.budget_warning_threshold', 'mcp.max_connections', 'mcp.max_argument_bytes',
       'context.dynamic.retained_user_messages', 'web.fetch.max_bytes', 'web.fetch.max_redirects', 'web.search.max_results', 'web.search.max_calls_per_session', 'web.search.min_interval_secs',
-      'web.defuddle.max_bytes', 'web.defuddle.max_calls_per_session', 'exec.max_sessions', 'exec.idle_secs', 'exec.max_output_tokens',
+      'web.defuddle.max_bytes', 'web.defuddle.max_calls_per_session', 'exec.max_sessions', 'exec.idle_secs', 'exec.max_output_tokens', 'subagents.max_depth', 'subagents.max_total_per_run',
     ]
     const zero = all.filter(({ node, standing }) => standing === 'tighten' && node['minimum'] === 0)
     expect(zero.filter(({ node }) => node['x-unlimited'] !== 0).map(({ path }) => path.join('.')).sort()).toEqual([...least].sort())

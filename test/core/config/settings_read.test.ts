@@ -50,6 +50,7 @@ const readers: Record<string, RegExp> = {
   context: /AgentSettings|thread\.settings|context\.settings/,
   tools: /AgentSettings|settings\.tools/,
   sessions: /AgentSettings/,
+  subagents: /settings\.subagents/,
   checkpoints: /thread\.settings/,
   custom_providers: /settings\['custom_providers'\]/,
   providers: /settings\['providers'\]/,

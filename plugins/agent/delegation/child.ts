@@ -1,0 +1,56 @@
+import { failure, type JsonObject, type Result } from '../../../core/base/index.js'
+import { AgentError, messageOf, type ChildStatus, type RunOutcome, type ThreadItem } from '../base/index.js'
+import { reportTool } from './rights.js'
+import type { ChildPlan, LivePart } from './types.js'
+
+/** What a call of the tool comes to: a failure of ours is its result. */
+export async function answered(work: () => Promise<{ child?: ChildStatus; output?: object; text: string }>): Promise<Result> {
+  try {
+    const { child, output = child!, text } = await work()
+    return { ok: true, output: output as JsonObject, text }
+  } catch (error) {
+    const refusal = error instanceof AgentError ? asRefusal(error) : failure(error)
+    if (!refusal) throw error
+    return refusal
+  }
+}
+/** What a part fails with that could not be done at all. */
+export function faultOf(error: unknown): { code: string; message: string } {
+  const { code, message } = (error instanceof AgentError ? error : failure(error)?.error) ?? { code: 'VT_INTERNAL', message: messageOf(error) }
+  return { code, message }
+}
+const asRefusal = ({ code, message, extra }: AgentError): Result => ({ ok: false, error: { code, message, hint: extra.hint ?? '', retryable: false } })
+
+/** What the system prompt says to an agent that does a part. */
+export const chargeOf = ({ agent: { name, body, skills }, rights }: ChildPlan): string =>
+  [
+    `You are the agent ${name} and do one part of the work of another conversation, which reads your report and nothing else.`,
+    `Nobody answers questions. End by calling ${reportTool}.`,
+    ...(rights.only.writes ? [`You write only: ${rights.only.writes.join(', ')}.`] : []),
+    ...(skills.length > 0 ? [`Load these skills first: ${skills.join(', ')}.`] : []),
+    body,
+  ].filter((text) => text !== '').join('\n\n')
+
+/** A part as an item of the log of its conversation. */
+export const itemOf = ({ thread_id, agent, status, summary, label, transcript_path }: ChildStatus, id: string): ThreadItem & { type: 'subagent' } => ({
+  id,
+  type: 'subagent',
+  child_thread_id: thread_id,
+  agent_name: agent,
+  status: status === 'queued' || status === 'running' ? 'in_progress' : status === 'closed' ? 'cancelled' : status,
+  summary: summary ?? label,
+  trajectory_path: transcript_path,
+})
+
+interface HowPart extends Pick<LivePart, 'timeout_secs' | 'stopped'> {
+  expired: boolean
+  reported: boolean
+}
+/** How a part ended whose run ended so. */
+export function partEnd({ outcome_code, error, total_cost_usd: cost_usd }: RunOutcome, { expired, stopped, timeout_secs, reported }: HowPart): Pick<ChildStatus, 'status' | 'error' | 'cost_usd'> {
+  if (stopped !== undefined) return { status: 'closed', cost_usd }
+  if (expired) return { status: 'failed', cost_usd, error: { code: 'VT_AGENT_TIMEOUT', message: `It did not end within ${timeout_secs} seconds.` } }
+  // What was refused stands in its report.
+  if (['success', 'escalated'].includes(outcome_code) || reported) return { status: 'completed', cost_usd }
+  return { status: 'failed', cost_usd, error: error ? { code: error.code, message: error.message } : { code: 'VT_AGENT_STOPPED', message: `Its run ended as ${outcome_code}.` } }
+}

@@ -1,0 +1,285 @@
+import { deadline, fail, type Result, type ToolInfo } from '../../../core/base/index.js'
+import type { Approval } from '../../../core/kernel/index.js'
+import { unlessAborted } from '../../lib/base/index.js'
+import { fire } from '../../lib/hooks/index.js'
+import { memoryJobs, type JobEngine } from '../../lib/jobs/index.js'
+import { AgentError, type ChildReport, type ChildStatus, type Msg, type RunOutcome } from '../base/index.js'
+import { answered, chargeOf, faultOf, itemOf, partEnd } from './child.js'
+import { planAgain, planPart } from './plan_part.js'
+import { reportIn, shownReport } from './report.js'
+import { agentsTool, reportTool } from './rights.js'
+import { hasEnded, type PartEntry } from './state.js'
+import type { ChildPlan, ChildThread, DelegatingConversation, GivenPart, LivePart, OpenChild } from './types.js'
+
+const queue = 'children'
+/** The parts of the work of a conversation that agents have, and, where it is such a part itself, its report. */
+export class Delegation {
+  private readonly live = new Map<string, LivePart>()
+  private engine: JobEngine | undefined
+  /** Parts that were given in this run. */
+  private given = 0
+  private jobs = 0
+  private numbers = 0
+  private report: ChildReport | undefined
+  private reported = false
+
+  /** `own`: what it is told of itself where it is a part of another one's work. */
+  constructor(
+    private readonly thread: DelegatingConversation,
+    private readonly open: OpenChild,
+    private readonly own: ChildPlan | undefined,
+  ) {}
+
+  /** How many conversations are above this one. */
+  private get depth(): number {
+    return this.own?.depth ?? 0
+  }
+  private get isPart(): boolean {
+    return this.own !== undefined
+  }
+  /** What the system prompt says to an agent. */
+  get charge(): string {
+    return this.own ? chargeOf(this.own) : ''
+  }
+
+  private get limits() {
+    return this.thread.settings.subagents
+  }
+  /** It may give parts of its work to agents. */
+  get possible(): boolean {
+    return this.limits.enabled && this.depth < this.limits.max_depth
+  }
+  /** The tools without those that are not for this conversation. */
+  readonly withoutOthers = (tools: ToolInfo[]): ToolInfo[] => tools.filter(({ name }) => (name === reportTool ? this.isPart : name !== agentsTool || this.possible))
+
+  /** A run begins. */
+  begins(): void {
+    this.given = 0
+  }
+
+  /** Parts that the last process left end here: nobody works on them any more. */
+  async restored(): Promise<void> {
+    for (const { child, report } of this.thread.state.children) {
+      if (hasEnded(child)) continue
+      const error = { code: 'VT_SESSION_INTERRUPTED', message: 'The program was killed while it worked.' }
+      await this.thread.commit({ kind: 'child', child: { ...child, status: 'failed', completed_at: this.now(), error }, ...(report && { report }) })
+    }
+  }
+
+  async spawn(given: GivenPart, signal: AbortSignal): Promise<Result> {
+    return answered(async () => {
+      const { child, live } = await this.begin(given)
+      const { id, agent, background } = child
+      if (background) return { child, text: `${id} (${agent}) works beside you.` }
+      await unlessAborted(signal, live.ended).catch((error: unknown) => this.stop(id, 'The call was cancelled.').then(() => Promise.reject(error as Error)))
+      return this.ending(id)
+    })
+  }
+
+  async send(id: string, message: string, interrupt: boolean): Promise<Result> {
+    return answered(async () => {
+      this.check()
+      const { child } = this.entryOf(id)
+      const live = this.live.get(id)
+      if (live?.thread) await live.thread.say(message, interrupt)
+      else if (live) live.texts.push(message)
+      else {
+        const again = await planAgain(this.thread, child, this.among)
+        await this.enqueue(again.child, again.plan, message)
+      }
+      return { child: this.entryOf(id).child, text: `${id} (${child.agent}) has it.` }
+    })
+  }
+
+  /** Waits until all or any of them ended, at most so many seconds. */
+  async wait(ids: readonly string[] | undefined, mode: 'all' | 'any', timeout_secs: number, signal: AbortSignal): Promise<Result> {
+    return answered(async () => {
+      const meant = ids ? ids.map((id) => this.entryOf(id).child.id) : this.thread.state.children.map(({ child }) => child.id)
+      const running = meant.flatMap((id) => this.live.get(id)?.ended ?? [])
+      using limit = deadline(timeout_secs * 1000, signal)
+      const all: Promise<unknown> = running.length === 0 ? Promise.resolve() : mode === 'all' ? Promise.all(running) : Promise.race(running)
+      const timed_out = await unlessAborted(limit.signal, all).then(() => false, () => limit.expired)
+      signal.throwIfAborted()
+      const children = meant.map((id) => this.entryOf(id))
+      for (const entry of children) if (hasEnded(entry.child) && !entry.told) await this.note(entry.child, { told: true })
+      const lines = children.map(({ child, report }) => (hasEnded(child) ? shownReport(child, report) : `${child.id} (${child.agent}) is ${child.status}.`))
+      return { output: { children: children.map(({ child }) => child), timed_out }, text: [...lines, ...(timed_out ? ['The time is over; they go on.'] : [])].join('\n') || 'There is no agent.' }
+    })
+  }
+
+  list(): Result {
+    const children = this.thread.state.children.map(({ child }) => child)
+    const running = children.filter(({ status }) => status === 'running').length
+    const output = { children, slots_left: Math.max(0, this.limits.max_concurrent - running), total_left: this.left, spent_usd: this.thread.costs.spent }
+    const lines = children.map(({ id, agent, label, status }) => [id, agent, status, label].filter(Boolean).join('  '))
+    return { ok: true, output, text: [...lines, `${output.slots_left} more can run at once, ${output.total_left} more can be started in this run.`].join('\n') }
+  }
+
+  async close(id: string): Promise<Result> {
+    return answered(async () => {
+      const { child } = this.entryOf(id)
+      await this.stop(id, 'It was closed.')
+      if (this.entryOf(id).child.status !== 'closed') await this.note({ ...this.entryOf(id).child, status: 'closed' }, { told: true })
+      return { child: this.entryOf(id).child, text: `${id} (${child.agent}) is closed.` }
+    })
+  }
+
+  /** The report of this conversation itself, which ends it. */
+  finishWith(report: ChildReport): Result {
+    if (!this.isPart) return fail('VT_AGENT_NONE', 'Only an agent that does a part of the work reports.', { hint: 'Answer the user.' })
+    this.report = report
+    this.reported = true
+    return { ok: true, output: { reported: true }, text: 'Reported.' }
+  }
+  get ownReport(): ChildReport | undefined {
+    return this.report
+  }
+  taken(): { text: string } | undefined {
+    const ends = this.reported
+    this.reported = false
+    return ends ? { text: this.report!.summary } : undefined
+  }
+
+  /** Tells the model how parts ended that it has not read of. */
+  async remind(): Promise<void> {
+    const untold = this.thread.state.children.filter(({ child, told }) => hasEnded(child) && !told)
+    if (untold.length > 0) await this.thread.inject(untold.map(({ child, report }) => shownReport(child, report)).join('\n\n'), 'harness', 'reports')
+  }
+
+  /** Agents work for it. */
+  get busy(): boolean {
+    return this.live.size > 0
+  }
+
+  /** What a run goes on with: it does not end while agents work for it, unless somebody says something or wants it to end. */
+  async next(signal: AbortSignal): Promise<Msg | undefined> {
+    const untold = () => this.thread.state.children.some(({ child, told }) => hasEnded(child) && !told)
+    const { queue: inputs } = this.thread
+    while (!untold() && this.busy && !signal.aborted && inputs.pending.length === 0) {
+      await unlessAborted(signal, Promise.race([inputs.added(), ...[...this.live.values()].map(({ ended }) => ended)])).catch(() => {})
+    }
+    return untold() ? { role: 'user', parts: [{ type: 'text', text: 'An agent that you started has ended. Its report is below. Continue your task.' }], origin: 'harness' } : undefined
+  }
+
+  /** The run is over: nobody works for it any more. */
+  async ends(): Promise<void> {
+    await Promise.all([...this.live.keys()].map((id) => this.stop(id, 'The run of its conversation ended.')))
+    await this.engine?.close()
+    this.engine = undefined
+  }
+
+  private get left(): number {
+    return Math.max(0, this.limits.max_total_per_run - this.given)
+  }
+  private now(): string {
+    return new Date(this.thread.providers.clock.now()).toISOString()
+  }
+  private entryOf(id: string): PartEntry {
+    const { children } = this.thread.state
+    const found = children.find(({ child }) => child.id === id)
+    if (found) return found
+    const known = children.map(({ child }) => child.id).join(', ') || 'none'
+    throw new AgentError('VT_AGENT_UNKNOWN', `There is no agent '${id.slice(0, 64)}' at work here; known: ${known}.`, { hint: `Name one of these; {slot:${agentsTool}/list} shows them.` })
+  }
+  private check(): void {
+    const { enabled, max_depth } = this.limits
+    if (!enabled) throw new AgentError('VT_AGENT_DEPTH', 'subagents.enabled is false: no agent is started.', { hint: 'Do the work yourself.' })
+    const message = `This conversation is ${this.depth} deep and subagents.max_depth is ${max_depth}: it starts no agents.`
+    if (!this.possible) throw new AgentError('VT_AGENT_DEPTH', message, { hint: 'Do the work yourself, or report what is left.' })
+  }
+
+  private async begin(given: GivenPart): Promise<{ child: ChildStatus; live: LivePart }> {
+    this.check()
+    const { thread, limits } = this
+    if (this.left === 0) throw new AgentError('VT_AGENT_LIMIT', `${limits.max_total_per_run} agents were started in this run (subagents.max_total_per_run); 0 are left.`, { hint: 'Do the rest yourself.' })
+    const number = Math.max(this.numbers, thread.state.children.length) + 1
+    const { child, plan, text } = planPart(thread, given, { id: `a${number}`, depth: this.depth + 1, ...this.among })
+    // Others may begin before the journal has this one.
+    this.numbers = number
+    this.given += 1
+    return { child, live: await this.enqueue(child, plan, text, given.timeout_secs) }
+  }
+  private get among(): { delegates: boolean; others: ChildStatus[] } {
+    return { delegates: this.depth + 1 < this.limits.max_depth, others: [...this.live.values()].map(({ child }) => child) }
+  }
+
+  private async enqueue(child: ChildStatus, plan: ChildPlan, text: string, timeout_secs = this.limits.default_timeout_secs): Promise<LivePart> {
+    const { thread } = this
+    this.engine ??= this.work()
+    const job_id = `${child.id}-${(this.jobs += 1)}`
+    const engine = this.engine
+    const { approve } = thread.providers.approval
+    const asking = approve && { approve: (request: Approval) => thread.approvals.relay(approve, { ...request, question: `The agent ${child.agent} (${child.id}) asks.\n${request.question}` }) }
+    const live: LivePart = { child, plan: { ...plan, ...asking }, texts: [text], timeout_secs, job_id, item: thread.newId('it'), ended: Promise.resolve() }
+    this.live.set(child.id, live)
+    await thread.commit({ kind: 'child', child })
+    await thread.events.start(itemOf(child, live.item))
+    await engine.enqueue(queue, { job_id, kind: 'thread', priority: 5, payload: child.id })
+    live.ended = engine.wait(job_id, new AbortController().signal).then(({ state }) => (state === 'completed' ? undefined : this.over(child.id, { status: 'closed' })))
+    return live
+  }
+
+  private work(): JobEngine {
+    const engine = memoryJobs({ now: () => this.thread.providers.clock.now() })
+    engine.work(queue, (job, { signal }) => this.run(job.payload as string, signal), { concurrency: this.limits.max_concurrent })
+    return engine
+  }
+
+  /** Does a part to its end; how it ended is a value. */
+  private async run(id: string, signal: AbortSignal): Promise<void> {
+    const live = this.live.get(id)!
+    const { thread } = this
+    let child: ChildThread | undefined
+    try {
+      child = live.thread = await this.open(thread, live.plan)
+      await this.note({ ...this.entryOf(id).child, status: 'running' })
+      await thread.events.update(itemOf(this.entryOf(id).child, live.item))
+      await this.hook('SubagentStart', id)
+      using limit = deadline(live.timeout_secs * 1000, signal)
+      const outcome: RunOutcome = await child.run(live.texts.join('\n\n'), limit.signal)
+      await this.hook('SubagentStop', id)
+      const report = child.report ?? (outcome.text === '' ? undefined : reportIn(outcome.text))
+      await this.over(id, partEnd(outcome, { ...live, expired: limit.expired, reported: child.report !== undefined }), report, child.changed_files)
+    } catch (error) {
+      await this.over(id, live.stopped === undefined ? { status: 'failed', error: faultOf(error) } : { status: 'closed' })
+    } finally {
+      await child?.close().catch(() => {})
+    }
+  }
+
+  /** What is told of its end, once. */
+  private async over(id: string, end: Partial<ChildStatus> & Pick<ChildStatus, 'status'>, report?: ChildReport, changed: readonly string[] = []): Promise<void> {
+    const live = this.live.get(id)
+    if (!live) return
+    this.live.delete(id)
+    const summary = report && { summary: report.summary.slice(0, 300) }
+    const child: ChildStatus = { ...this.entryOf(id).child, ...end, completed_at: this.now(), ...summary, ...(changed.length > 0 && { changed_files: [...changed] }) }
+    await this.note(child, { ...(report && { report }), ...(end.status === 'closed' && { told: true as const }) })
+    await this.thread.events.complete(itemOf(child, live.item))
+  }
+
+  private async stop(id: string, reason: string): Promise<void> {
+    const live = this.live.get(id)
+    if (!live) return
+    live.stopped ??= reason
+    await this.engine?.cancel(live.job_id, reason)
+    await live.ended
+  }
+
+  private async ending(id: string): Promise<{ child: ChildStatus; text: string }> {
+    const { child, report } = this.entryOf(id)
+    await this.note(child, { told: true })
+    return { child, text: shownReport(child, report) }
+  }
+
+  private note(child: ChildStatus, more: { report?: ChildReport; told?: true } = {}): Promise<void> {
+    return this.thread.commit({ kind: 'child', child, ...more })
+  }
+
+  private async hook(event: 'SubagentStart' | 'SubagentStop', id: string): Promise<void> {
+    const { kernel, session_id: session, mode } = this.thread
+    const { agent, thread_id, transcript_path } = this.entryOf(id).child
+    const { remarks } = await fire(kernel, event, { session, mode, matched: agent, extra: { agent_id: thread_id, agent_type: agent, ...(event === 'SubagentStop' && { agent_transcript_path: transcript_path }) } })
+    for (const { code, message } of remarks) await this.thread.remark(code, message)
+  }
+}

@@ -1,0 +1,68 @@
+import { shortLine } from '../../../core/base/index.js'
+import { callsFolder } from '../../lib/state/index.js'
+import { AgentError, type ChildStatus } from '../base/index.js'
+import { overlapOf } from './claims.js'
+import { findAgents, namedAgent, type AgentDefinition } from './find.js'
+import { childRights, type ChildRights } from './rights.js'
+import type { ChildPlan, DelegatingConversation, GivenPart } from './types.js'
+
+interface Placed {
+  id: string
+  depth: number
+  delegates: boolean
+  /** Parts that are not over. */
+  others: readonly ChildStatus[]
+}
+
+/** A part that begins, and what its thread is told. Throws VT_AGENT_UNKNOWN, VT_AGENT_NEEDS_WORKTREE, VT_AGENT_PATH_CLAIMED. */
+export function planPart(thread: DelegatingConversation, given: GivenPart, { id, depth, delegates, others }: Placed): { child: ChildStatus; plan: ChildPlan; text: string } {
+  const agent = namedAgent(findAgents(thread.kernel, thread.providers.env), given.agent ?? 'worker')
+  const { write_paths } = given
+  const rights = childRights(thread.kernel, thread, agent, { delegates, ...(write_paths && { write_paths }) })
+  const claim = claimOf(agent, rights, write_paths, others)
+  const session_id = thread.newId('ses')
+  const thread_id = thread.newId('th')
+  const child: ChildStatus = {
+    id, session_id, thread_id, depth,
+    agent: agent.name,
+    label: shortLine(given.label ?? '', 80),
+    status: 'queued',
+    background: given.background ?? agent.background,
+    ...(claim && { write_paths: [...claim] }),
+    created_at: new Date(thread.providers.clock.now()).toISOString(),
+    cost_usd: 0,
+    transcript_path: `${callsFolder}/${session_id}/messages.jsonl`,
+  }
+  const said = agent.model === 'small' ? thread.settings.agent.small_model : agent.model === 'inherit' ? undefined : agent.model
+  const model = given.model ?? said
+  const max_answers = Math.min(given.max_turns ?? Infinity, agent.max_turns ?? Infinity)
+  const plan: ChildPlan = { session_id, thread_id, goes_on: false, agent, rights, depth, ...(model !== undefined && { model }), ...(max_answers < Infinity && { max_answers }) }
+  return { child, plan, text: [agent.initial_prompt, given.message].filter(Boolean).join('\n\n') }
+}
+
+/** A part that ended and goes on, with the rights that it would get now. Throws as `planPart` does. */
+export async function planAgain(thread: DelegatingConversation, before: ChildStatus, { delegates, others }: Pick<Placed, 'delegates' | 'others'>): Promise<{ child: ChildStatus; plan: ChildPlan }> {
+  const agent = namedAgent(findAgents(thread.kernel, thread.providers.env), before.agent)
+  const { write_paths, session_id, thread_id, depth, transcript_path } = before
+  const rights = childRights(thread.kernel, thread, agent, { delegates, ...(write_paths && { write_paths }) })
+  claimOf(agent, rights, write_paths, others)
+  const { completed_at: _, error: __, summary: ___, ...rest } = before
+  const goes_on = (await thread.workspace.stat(transcript_path)) !== undefined
+  return { child: { ...rest, status: 'queued', background: true }, plan: { session_id, thread_id, depth, goes_on, agent, rights } }
+}
+
+/** The paths that a part alone writes; nothing for one that only reads. */
+function claimOf({ name }: AgentDefinition, { writes }: ChildRights, write_paths: readonly string[] | undefined, others: readonly ChildStatus[]): readonly string[] | undefined {
+  if (!writes) return undefined
+  if (!write_paths || write_paths.length === 0) {
+    const hint = 'Name the globs of the paths that it alone writes, such as write_paths: ["src/parser/**"], or start an agent that reads, such as explorer.'
+    throw new AgentError('VT_AGENT_NEEDS_WORKTREE', `The agent '${name}' changes files, and the call names no write_paths.`, { hint })
+  }
+  for (const other of others) {
+    const both = overlapOf(write_paths, other.write_paths ?? [])
+    if (!both) continue
+    const hint = `Wait for ${other.id}, close it, or name other paths.`
+    throw new AgentError('VT_AGENT_PATH_CLAIMED', `'${both[0]}' may be the same paths as '${both[1]}', which ${other.id} (${other.agent}) writes.`, { hint })
+  }
+  return write_paths
+}

@@ -1,0 +1,33 @@
+import { block } from '../../../core/base/index.js'
+import type { ChildReport, ChildStatus } from '../base/index.js'
+
+const longest = 2000
+const sections = { summary: 'summary', facts: 'facts', 'touched files': 'touched_files', verification: 'verification', 'open questions': 'open_questions' } as const
+const heading = /^(?:#{1,6}\s*|\*\*)?(summary|facts|touched files|verification|open questions)(?:\*\*)?:?(?:\*\*)?\s*$/i
+
+/** The report of an agent that ended with a text: its sections, else how it begins. */
+export function reportIn(text: string): ChildReport {
+  const found: Partial<Record<keyof ChildReport, string[]>> = {}
+  let lines: string[] | undefined
+  for (const line of text.split('\n')) {
+    const title = heading.exec(line.trim())?.[1]?.toLowerCase() as keyof typeof sections | undefined
+    if (title !== undefined) lines = found[sections[title]] = []
+    else if (line.trim() !== '') lines?.push(line.trim())
+  }
+  const listed = (key: Exclude<keyof ChildReport, 'summary'>) => {
+    const items = (found[key] ?? []).map((line) => line.replace(/^(?:[-*•]|\d+[.)])\s+/, '').slice(0, 500)).slice(0, 10)
+    return items.length > 0 ? { [key]: items } : {}
+  }
+  const summary = (found.summary ?? []).join('\n').slice(0, longest)
+  return { summary: summary === '' ? text.trim().slice(0, 500) : summary, ...listed('facts'), ...listed('touched_files'), ...listed('verification'), ...listed('open_questions') }
+}
+
+/** A report as a model reads it, which is told that nobody checked it. */
+export function shownReport({ id, agent, label, status, error }: ChildStatus, report: ChildReport | undefined): string {
+  const listed = (title: string, items: readonly string[] | undefined) => (items && items.length > 0 ? [`${title}:`, ...items.map((item) => `- ${item}`)] : [])
+  const { summary = '', facts, touched_files, verification, open_questions } = report ?? {}
+  const lines = [summary, ...listed('Facts', facts), ...listed('Touched files', touched_files), ...listed('Verification', verification), ...listed('Open questions', open_questions)].filter((line) => line !== '')
+  const failed = error ? ` (${error.code}: ${error.message})` : ''
+  const head = `Unchecked report of ${agent}: ${id}${label === '' ? '' : `, ${label}`}: ${status}${failed}.`
+  return lines.length === 0 ? `${head} It reported nothing.` : `${head}\n${block('report', lines.join('\n'))}`
+}

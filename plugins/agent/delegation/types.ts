@@ -1,0 +1,63 @@
+import type { Approve, ChildReport, ChildStatus, MessageOrigin, RunOutcome } from '../base/index.js'
+import type { PaidConversation } from '../ledger/index.js'
+import type { DelegationState } from './state.js'
+import type { AgentDefinition } from './find.js'
+import type { ChildRights } from './rights.js'
+
+/** A conversation with the parts of its work that agents have. */
+export interface DelegatingConversation extends PaidConversation {
+  readonly state: PaidConversation['state'] & DelegationState
+}
+/** What a thread needs to know of the part of the work that it does. */
+export interface ChildPlan {
+  session_id: string
+  thread_id: string
+  /** It was begun before, and goes on. */
+  goes_on: boolean
+  agent: AgentDefinition
+  rights: ChildRights
+  /** Its place: 1 below a conversation that a person began. */
+  depth: number
+  /** The id of a model, where it is not that of the parent. */
+  model?: string
+  max_answers?: number
+  /** Asks whoever can allow a call of the parent. */
+  approve?: Approve
+}
+/** A part under way or waiting, while this process has it. */
+export interface LivePart {
+  /** As it stands. */
+  child: ChildStatus
+  plan: ChildPlan
+  texts: string[]
+  timeout_secs: number
+  job_id: string
+  item: string
+  thread?: ChildThread
+  ended: Promise<void>
+  /** Somebody wants it to end, for this reason. */
+  stopped?: string
+}
+/** A part of the work while it is under way. */
+export interface ChildThread {
+  run(text: string, signal: AbortSignal): Promise<RunOutcome>
+  say(text: string, interrupt: boolean): Promise<unknown>
+  /** What it reported, as far as it did. */
+  readonly report: ChildReport | undefined
+  readonly changed_files: readonly string[]
+  close(): Promise<void>
+}
+/** Opens the thread of a part. Rejects as whatever opens a thread does. */
+export type OpenChild = (parent: DelegatingConversation, plan: ChildPlan) => Promise<ChildThread>
+export interface GivenPart {
+  message: string
+  agent?: string
+  label?: string
+  write_paths?: string[]
+  background?: boolean
+  model?: string
+  max_turns?: number
+  timeout_secs?: number
+}
+/** Where what a part is told comes from. */
+export const partOrigin: MessageOrigin = 'parent'

@@ -1,0 +1,149 @@
+import { resolve } from 'node:path'
+import type { Kernel } from '../../core/kernel/index.js'
+import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
+import { callsFolder } from '../lib/state/index.js'
+import type { AgentOptions } from './agent_options.js'
+import { AgentError, agentSettings, idMaker, type AgentProviders } from './base/index.js'
+import { chooseComponents } from './components/index.js'
+import { partOrigin, type ChildThread, type OpenChild } from './delegation/index.js'
+import { atItsPace, copyTo } from './events/index.js'
+import { checkPrice } from './ledger/index.js'
+import { connect } from './model/index.js'
+import { deriveRecords } from './records/index.js'
+import {
+  asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, noteSession, partManifest, placeOfSession, restore, tidy, validId, type Restored,
+} from './session/index.js'
+import { Thread } from './thread.js'
+import { threadTable } from './thread_state.js'
+
+/** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
+async function freeId(workspace: Workspace, id: string): Promise<string> {
+  if (!/^ses_./.test(id) || !validId(id)) throw new AgentError('VT_CONFIG_INVALID', `'${id}' is no id of a session.`, { hint: 'Such an id is ses_ and letters, digits, - or _ behind it.' })
+  if (await workspace.stat(`${callsFolder}/${id}`)) throw new AgentError('VT_SESSION_EXISTS', `There is a session '${id}' already.`)
+  return id
+}
+
+/** Opens the thread of an agent. Throws as `createAgent` does. */
+export async function openThread(kernel: Kernel, options: AgentOptions): Promise<OpenedThread> {
+  const env = options.env ?? process.env
+  const providers = await chooseComponents({ kernel, env, ...(options.io && { io: options.io }), quiet: options.quiet ?? false }, options.context, options.providers)
+  const settings = agentSettings(kernel)
+  const connection = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
+  checkPrice(connection.model, agentSettings(kernel, options.limits).harness)
+  const newId = idMaker(providers.clock, providers.random)
+  const workspace = openWorkspace(kernel.workspace, kernel)
+  try {
+    const from = options.resume === 'last' ? await lastSession(workspace, env) : options.resume
+    if (from !== undefined) await findSession(workspace, from, env)
+    const session_id = from === undefined || options.fork ? await freeId(workspace, options.session_id ?? newId('ses')) : from
+    if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, { clock: providers.clock, table: threadTable })
+    const must_exist = from !== undefined
+    const before = providers.session.kept ? undefined : await foldersThere(workspace)
+    const store = await providers.session.open(workspace, session_id, { must_exist })
+    const restored = must_exist ? await restore(store, session_id, threadTable).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
+    if (providers.session.kept && session_id !== from) await noteSession(session_id, workspace.root, env)
+    const manifest = restored && asManifest((await store.read('manifest.json')) ?? '')
+    const thread = new Thread({
+      kernel,
+      workspace,
+      providers,
+      store,
+      connection,
+      session_id,
+      thread_id: restored?.unfinished.thread_id ?? newId('th'),
+      surface: options.surface ?? 'agent',
+      ...(options.limits && { limits: options.limits }),
+      ...(options.only && { only: options.only }),
+      ...(options.verify && { finish: { verify: options.verify } }),
+      ...(restored && { restored }),
+      start_reason: from === undefined ? 'startup' : session_id === from ? 'resume' : 'fork',
+      ...(manifest && { manifest }),
+      with_tools: options.tools ?? true,
+      open_child: openChild,
+    })
+    thread.events.add(providers.logging.open(store))
+    if (providers.session.kept) thread.events.add(deriveRecords(placeOfSession(workspace, store, session_id), settings))
+    if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
+    if (restored) await goOn(thread, restored)
+    if (options.onEvent) thread.events.add(options.onEvent)
+    if (options.onDelta) thread.events.deltas.add(atItsPace(options.onDelta))
+    const close = async () => {
+      try {
+        await thread.close()
+        // Old sessions make room for new ones; that is no reason for a run to fail.
+        if (!must_exist && providers.session.kept) await tidy(workspace, settings, { now: providers.clock.now(), env, current: session_id }).catch(() => [])
+        if (before) await forgetSession(workspace, session_id, before)
+      } finally {
+        workspace.close()
+      }
+    }
+    return { thread, close }
+  } catch (error) {
+    workspace.close()
+    throw error
+  }
+}
+
+interface OpenedThread {
+  thread: Thread
+  close(): Promise<void>
+}
+
+/** Opens the thread of a part of somebody's work: a session of its own on the same kernel, with the parts of the parent that decide what may happen. */
+const openChild: OpenChild = async (parent, plan) => {
+  const { kernel, providers: above, settings } = parent
+  const { session_id, rights, approve } = plan
+  const providers: AgentProviders = { ...above, approval: approve ? { approve } : {} }
+  const connection = plan.model === undefined || plan.model === parent.connection.model.id ? parent.connection : await connect(kernel, plan.model, providers)
+  const { max_budget_usd } = settings.harness
+  checkPrice(connection.model, settings.harness)
+  const workspace = openWorkspace(kernel.workspace, kernel)
+  try {
+    const store = await providers.session.open(workspace, session_id, { must_exist: plan.goes_on })
+    const restored = plan.goes_on ? await restore(store, session_id, threadTable).catch((error: unknown) => store.close().then(() => Promise.reject(error as Error))) : undefined
+    const thread = new Thread({
+      kernel, workspace, providers, store, connection, session_id, thread_id: plan.thread_id, surface: 'subagent', only: rights.only, with_tools: true, start_reason: 'part', open_child: openChild,
+      ...(max_budget_usd !== undefined && { limits: { max_budget_usd } }),
+      ...(restored && { restored }),
+      manifest: partManifest(parent, plan),
+      child: { plan, costs: parent.costs },
+    })
+    thread.events.add(providers.logging.open(store))
+    if (restored) await goOn(thread, restored)
+    await thread.commit({ kind: 'mode', mode: rights.mode, by: 'parent' })
+    return partOf(thread, () => thread.close().finally(() => workspace.close()))
+  } catch (error) {
+    workspace.close()
+    throw error
+  }
+}
+
+/** What a thread is to the one whose work it does. */
+const partOf = (thread: Thread, close: () => Promise<void>): ChildThread => ({
+  async run(text, signal) {
+    await thread.start()
+    await thread.run({ role: 'user', parts: [{ type: 'text', text }], origin: partOrigin }, signal)
+    return thread.finish()
+  },
+  say: (text, interrupt) => (interrupt ? thread.steer(text) : thread.queue.add(text, { origin: partOrigin })),
+  get report() {
+    return thread.delegation.ownReport
+  },
+  get changed_files() {
+    return thread.state.touched
+  },
+  close,
+})
+
+/** Ends what the last process left half done, and takes over what waits. */
+async function goOn(thread: Thread, { records, unfinished }: Pick<Restored<object>, 'records' | 'unfinished'>): Promise<void> {
+  const { kernel, workspace, session_id } = thread
+  const reverted = await finishRevert(workspace, session_id, records)
+  if (reverted !== undefined) await thread.commit(finished(reverted))
+  await closeUnfinished(thread, unfinished)
+  await thread.delegation.restored()
+  await thread.queue.load(thread.state.applied)
+  // Whoever goes on and names a mode has the last word.
+  const named = kernel.origins().some(({ path, layer }) => path === 'policy.mode' && layer === 'call')
+  if (named && thread.state.mode !== undefined) await thread.setMode(kernel.mode())
+}

@@ -1,0 +1,11 @@
+import type { Context, Result } from '../../core/index.js'
+
+/** The parts of the work of the conversation that a call belongs to, which its agent lends. */
+interface Parts {
+  spawn(given: object, signal: AbortSignal): Promise<Result>
+  send(id: string, message: string, interrupt: boolean): Promise<Result>
+  wait(ids: readonly string[] | undefined, mode: 'all' | 'any', timeout_secs: number, signal: AbortSignal): Promise<Result>
+  list(): Result
+  close(id: string): Promise<Result>
+}
+export const partsOf = ({ lent }: Context): Parts => (lent['agent'] as unknown as { delegation: Parts }).delegation

@@ -1,0 +1,4 @@
+import type { Handler } from '../../core/index.js'
+import { partsOf } from './parts.js'
+
+export default (({ input }, context) => partsOf(context).spawn(input, context.signal)) satisfies Handler<object>

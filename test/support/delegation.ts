@@ -1,0 +1,58 @@
+import { createAgent, type Agent, type AgentOptions } from 'vtcode/agent'
+import type { Files } from 'vtcode/test'
+import { bootKernel } from 'vtcode/test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { LLMock } from '@copilotkit/aimock'
+import { hold } from './inside.js'
+import { call, settingsFor, type Answer } from './peer.js'
+
+export const tool = (action: string, input: object = {}) => call('agents', { action, ...input })
+export const spawn = (message: string, more: object = {}) => tool('spawn', { message, ...more })
+export const says = (content: string): Answer => ({ content })
+export const report = (summary: string, more: object = {}): Answer => ({ toolCalls: [call('report_result', { summary, ...more })] })
+export const toolNames = ({ tools = [] }: any): string[] => tools.map(({ function: { name } }: any) => name)
+
+/** Whose request it is: the first word of what an agent was told, else the conversation's. */
+const whose = ({ messages }: any): string => /^(?:[^]*\n\n)?([A-Z]+\d?) /.exec(messages.find(({ role }: any) => role === 'user')?.content ?? '')?.[1] ?? 'parent'
+
+interface Where {
+  files?: Files
+  subagents?: object
+  model?: object
+  limits?: AgentOptions['limits']
+  options?: AgentOptions
+}
+/** A conversation whose model answers by one script, and whose agents answer by their own, by the first word that each is told. */
+export async function delegation(parent: Answer[], parts: Record<string, Answer[]>, { files, subagents, model, limits, options = {} }: Where = {}) {
+  const mock = new LLMock({ port: 0 })
+  await mock.start()
+  hold({ [Symbol.asyncDispose]: () => mock.stop() as Promise<void> })
+  for (const [name, script] of Object.entries({ parent, ...parts })) {
+    let next = 0
+    script.forEach((step, index) => {
+      const { how = {}, ...answer } = step
+      mock.on({ predicate: (request: any) => whose(request) === name && next === index }, (() => ((next += 1), answer)) as never, how)
+    })
+  }
+  mock.on({ predicate: () => true }, { content: 'Nothing more.' })
+  const provider = model ? { provider: model } : {}
+  const booted = hold(await bootKernel({ mode: 'auto', ...(files && { files }), config: { ...settingsFor({ url: mock.url }, provider), sandbox: { mode: 'off' }, ...(subagents && { subagents }) } as never }))
+  const events: any[] = []
+  const all: AgentOptions = { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, onEvent: (event) => void events.push(event), ...(limits && { limits }), ...options }
+  const agent: Agent = await createAgent(booted.kernel, all)
+  const facts = (): any[] => readFileSync(join(booted.root, '.vtcode/sessions', agent.session_id, 'messages.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line))
+  const bodies = (name?: string): any[] => mock.getRequests().map(({ body }: any) => body).filter((body: any) => name === undefined || whose(body) === name)
+  return {
+    agent, events, kernel: booted.kernel, root: booted.root, options: all, bodies, facts,
+    /** The last status of each agent. */
+    children: (): any[] => [...new Map(facts().flatMap(({ kind, child }) => (kind === 'child' ? [[child.id, child] as const] : []))).values()],
+    /** What the calls of the conversation came to, as its model read it. */
+    answers: (): string[] => facts().flatMap(({ kind, message }) => (kind === 'message' && message.role === 'tool' ? message.parts.map(({ text }: any) => text as string) : [])),
+    /** How many ran at once at most. */
+    most(): number {
+      const running = new Set<string>()
+      return Math.max(0, ...facts().map(({ kind, child }) => (kind === 'child' && (child.status === 'running' ? running.add(child.id) : running.delete(child.id)), running.size)))
+    },
+  }
+}
