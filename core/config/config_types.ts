@@ -323,6 +323,8 @@ export type Config = {
   telemetry?: {
     /** Each session keeps derived/atif-trajectory.json, written when a run ends. Nothing is ever sent. Default: `false`. */
     atif_enabled?: boolean
+    /** Where `vtcode export otel --endpoint` sends spans when it names no address. Nothing else is ever sent. */
+    otel_endpoint?: string
   }
   /** Agents that a conversation gives parts of its work to. */
   subagents?: {

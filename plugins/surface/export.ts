@@ -1,3 +1,4 @@
+import { Option } from 'commander'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import { oneLine, runCommand, verb } from '../lib/terminal/index.js'
 
@@ -5,6 +6,7 @@ type Agent = typeof import('../agent/cli/index.js')
 interface ExportFlags {
   out?: string
   content?: true
+  endpoint?: string | true
   force?: true
 }
 interface Exporting {
@@ -22,7 +24,10 @@ export default async function exportSession(kernel: Kernel, argv: string[], io: 
     const one = command.command(name).argument('[session]', 'its id; default: your last one').description(description)
     if (name === 'folder') one.requiredOption('--out <folder>', 'a folder of the workspace that does not exist yet')
     else one.option('--out <file>', 'a file of the workspace; default: stdout')
-    if (name === 'otel') one.option('--content', 'with what people, models and tools said')
+    if (name === 'otel') {
+      one.option('--content', 'with what people, models and tools said')
+      one.addOption(new Option('--endpoint [url]', 'send it to this collector; without an address to telemetry.otel_endpoint of your settings').conflicts('out'))
+    }
     one.option('--force', 'also a session that is flagged no-export')
     one.action(async (id: string | undefined, flags: ExportFlags) => void (code = await run(kernel, io, id, flags, write)))
   }
@@ -36,9 +41,11 @@ export default async function exportSession(kernel: Kernel, argv: string[], io: 
     await written(here, out, here.agent.openResponsesOf(events))
     here.agent.tellFaults(io, faults)
   })
-  format('otel', 'OTLP/JSON spans by the GenAI conventions, for a collector; nothing is sent', async (here, { out, content }) => {
+  format('otel', 'OTLP/JSON spans by the GenAI conventions; they are sent only where --endpoint says so', async (here, { out, content, endpoint }) => {
+    const collector = endpoint === undefined ? undefined : here.agent.collectorOf(kernel, endpoint)
     const { events, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
-    await written(here, out, here.agent.otelOf(events, { content: content ?? false }))
+    const spans = here.agent.otelOf(events, { content: content ?? false })
+    await (collector ? here.agent.sendSpans(collector, spans, io).then(() => told(io, collector.href)) : written(here, out, spans))
     here.agent.tellFaults(io, faults)
   })
   format('folder', 'events, prompts and manifest, for `vtcode trace <folder>` on another machine', (here, { out }) => folder(here, out!))

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { InvalidArgumentError, Option } from 'commander'
 import { makeFolder } from '../../core/base/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
@@ -65,6 +66,6 @@ function openHidden(kernel: Kernel, url: string, io: Io): () => void {
   makeFolder(folder, 0o700)
   const file = join(folder, `inspect-${randomBytes(8).toString('hex')}.html`)
   writeFileSync(file, `<!doctype html><meta charset="utf-8"><title>vtcode inspector</title><meta http-equiv="refresh" content="0;url=${url}">\n`, { mode: 0o600, flag: 'wx' })
-  if (!openInBrowser(`file://${file.split('/').map(encodeURIComponent).join('/')}`, { env: io.env, workspace: kernel.workspace })) say(io, 'info', 'No browser was found; open the address yourself.')
+  if (!openInBrowser(pathToFileURL(file).href, { env: io.env, workspace: kernel.workspace })) say(io, 'info', 'No browser was found; open the address yourself.')
   return () => rmSync(file, { force: true })
 }

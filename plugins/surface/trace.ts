@@ -1,6 +1,9 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { InvalidArgumentError, Option } from 'commander'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import { oneLine, runCommand, verb } from '../lib/terminal/index.js'
+import { openInBrowser } from '../lib/net/index.js'
+import { oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 
 type Agent = typeof import('../agent/cli/index.js')
 interface TraceFlags {
@@ -10,18 +13,20 @@ interface TraceFlags {
   full?: true
   turn?: number
   compare?: string
+  open?: true
 }
 
 /** `vtcode trace`: what happened in a session, as one page without a request, or as text. */
 export default async function trace(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = verb('trace', 'Shows what happened in a session: one HTML page that asks for nothing, or an outline.', io)
-    .argument('[session]', 'its id, or the path of a log or of an exported folder; default: your last session')
+    .argument('[session]', 'its id, or the path of a log, an ATIF trajectory or an exported folder; default: your last session')
     .option('--last', 'your last session (the default)')
     .option('--out <file>', 'a file of the workspace; default: trace-<session>.html')
     .addOption(new Option('--format <format>', 'html is a page, text is printed').choices(['html', 'text']).default('html'))
     .option('--full', 'texts of calls whole, not only their first 64 KiB')
     .option('--turn <n>', 'only this turn', turnNumber)
+    .option('--open', 'open the page in the browser')
     .option('--compare <session>', 'a second session beside it, at the first call that differs')
     .action(async (named: string | undefined, flags: TraceFlags) => void (code = await show(kernel, io, named, flags)))
   return runCommand(command, argv, () => code)
@@ -32,7 +37,7 @@ function turnNumber(text: string): number {
   return Number(text)
 }
 
-async function show(kernel: Kernel, io: Io, named: string | undefined, { out, format, full, turn, compare }: TraceFlags): Promise<number> {
+async function show(kernel: Kernel, io: Io, named: string | undefined, { out, format, full, turn, compare, open }: TraceFlags): Promise<number> {
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
@@ -46,6 +51,8 @@ async function show(kernel: Kernel, io: Io, named: string | undefined, { out, fo
     const path = out ?? `trace-${run.head.session_id.replace(/[^\w-]/g, '_') || 'log'}.html`
     await agent.writePieces(workspace, path, agent.tracePage(run, { full: full ?? false, ...(turn !== undefined && { turn }), ...(other && { compare: other }) }))
     io.stdout.write(`${oneLine(path)}\n`)
+    const file = pathToFileURL(join(kernel.workspace, workspace.normalize(path)))
+    if (open && !openInBrowser(file.href, { env: io.env, workspace: kernel.workspace })) say(io, 'info', 'No browser was found; open the file yourself.')
     return 0
   } catch (error) {
     return agent.printFailure(kernel, error, io)

@@ -42,7 +42,7 @@ export interface AgentSettings {
   tools: { max_tool_loops: number; max_conversation_turns: number }
   automation: { full_auto: { max_turns: number } }
   checkpoints: { enabled: boolean }
-  telemetry: { atif_enabled: boolean }
+  telemetry: { atif_enabled: boolean; otel_endpoint?: string }
   subagents: { enabled: boolean; max_concurrent: number; max_depth: number; max_total_per_run: number; default_timeout_secs: number }
   sessions: { max_count: number; max_age_days: number; max_total_mb: number }
 }

@@ -8,7 +8,7 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { AgentError } from '../base/index.js'
-import { readEvents, type LogFaults, type LoggedEvent, type RecordFiles } from '../records/index.js'
+import { eventsOfAtif, isAtif, readEvents, type LogFaults, type LoggedEvent, type RecordFiles } from '../records/index.js'
 import { eventBytes, fileOfSession, lastSession, listSessions, validId } from '../session/index.js'
 
 /** A log to be read: its events by stream, what lies beside it, and what turned out to be wrong with it. */
@@ -42,13 +42,33 @@ export async function sessionExists(workspace: Workspace, id: string): Promise<v
   throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
 }
 
-/** A log that a person names by its path: a file of events in the workspace, or the folder of an export. */
+/** A log that a person names by its path: a file of events in the workspace, an ATIF trajectory, or the folder of an export. Throws VT_EXPORT_INVALID. */
 export async function recordsInFile(workspace: Workspace, path: string): Promise<SessionRecords> {
   const folder = (await workspace.stat(path))?.kind === 'directory'
+  const trajectory = folder ? undefined : await trajectoryIn(workspace, path)
+  if (trajectory !== undefined) return { events: lazily(trajectory), files: { read: () => Promise.resolve(undefined) }, faults: { damaged: 0, torn: false } }
   const place = folder ? workspace.normalize(path) : dirname(workspace.normalize(path))
   const faults: LogFaults = { damaged: 0, torn: false }
   const read = (name: string) => (/^(?:prompts\/)?[\w.-]+$/.test(name) ? workspace.text(`${place}/${name}`).catch(() => undefined) : Promise.resolve(undefined))
   return { events: readEvents(bytesOf(workspace, folder ? `${place}/events.jsonl` : path), faults), files: { read }, faults }
+}
+
+/** The document of a file that begins as one; `undefined` for a log, whose lines are documents of their own. */
+async function trajectoryIn(workspace: Workspace, path: string): Promise<unknown> {
+  const beginning = (await workspace.read(path, { length: 4096 })).toString()
+  if (!/^\s*\{\s*"[^]{0,200}"ATIF-v/.test(beginning)) return undefined
+  try {
+    const document = JSON.parse(await workspace.text(path, { max_bytes: 256 * 1024 * 1024 })) as unknown
+    if (isAtif(document)) return document
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new AgentError('VT_EXPORT_INVALID', `'${path}' is no ATIF trajectory: it is no JSON: ${error.message}.`)
+    throw error
+  }
+  return undefined
+}
+
+async function* lazily(document: unknown): AsyncGenerator<LoggedEvent> {
+  yield* eventsOfAtif(document)
 }
 
 async function* bytesOf(workspace: Workspace, path: string): AsyncGenerator<Buffer> {

@@ -1,4 +1,5 @@
 export { atifOf, type RecordFiles } from './atif.js'
+export { eventsOfAtif, isAtif } from './atif_input.js'
 export { deriveRecords } from './derived.js'
 export { readEvents, type LogFaults } from './log.js'
 export { openResponsesOf } from './open_responses.js'

@@ -1,6 +1,7 @@
 import { sha256 } from '../../../core/base/index.js'
 import { compareRows } from './compare.js'
 import { moneyText, endText, spanText } from './outline.js'
+import { overview } from './page_overview.js'
 import { changeText, PageIndex, pageTurn, safe, type PageLimits } from './page_parts.js'
 import { pageScript } from './page_script.js'
 import { pageStyle } from './page_style.js'
@@ -25,7 +26,7 @@ export function* tracePage(run: TracedRun, options: PageOptions = {}): Generator
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${sha256(pageScript, 'base64')}'; img-src data:">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>${safe(title)}</title>
 <style>${pageStyle}</style></head><body>
-<header><h1>${safe(title)}</h1>${summaryOf(run)}</header>${toolbar}<main id="main">`
+<header><h1>${safe(title)}</h1><p class="dim">${safe(aboutRun(run))}</p>${summaryOf(run)}${turn === undefined ? overview(run) : ''}</header>${toolbar}<main id="main">`
   if (compare) yield compareRows(run, compare)
   const turns = run.turns.filter(({ number }) => turn === undefined || number === turn)
   // A short run is read at once; what a long one holds stays closed until somebody asks.
@@ -53,12 +54,15 @@ function summaryOf({ head, totals }: TracedRun): string {
     ['Turns, steps, calls', `${totals.turns}, ${totals.steps}, ${totals.calls} (${totals.failed_calls} failed)`],
     ['Files', filesText(totals)],
     ['Model, mode', `${head.model}, ${head.mode}`],
-    ['Began', head.started_at],
   ]
-  const commands = (end?.verification?.commands ?? []).map(({ command, exit_code }) => `<li><code>${safe(command)}</code> exit ${exit_code ?? '–'}</li>`)
-  const list = facts.map(([name, value]) => `<div><dt>${name}</dt><dd>${safe(value)}</dd></div>`).join('')
-  return `<dl class="facts">${list}</dl>${commands.length > 0 ? `<h2 class="small">Proof</h2><ul>${commands.join('')}</ul>` : ''}`
+  const tone: Record<string, string> = { Outcome: end?.subtype === 'success' ? 'good' : 'bad', Verified: end?.verified === true ? 'good' : end?.verified === false ? 'bad' : '' }
+  const commands = (end?.verification?.commands ?? []).map(({ command, exit_code }) => `<li class="${exit_code === 0 ? 'good' : 'bad'}"><code>${safe(command)}</code> exit ${exit_code ?? '–'}</li>`)
+  const list = facts.map(([name, value]) => `<div><dt>${name}</dt><dd class="${tone[name] ?? ''}">${safe(value)}</dd></div>`).join('')
+  return `<dl class="facts">${list}</dl>${commands.length > 0 ? `<h2 class="small">Proof</h2><ul class="proof">${commands.join('')}</ul>` : ''}`
 }
+
+const aboutRun = ({ head: { started_at, version, cwd } }: TracedRun): string =>
+  [started_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'), cwd, version === '' ? '' : `vtcode ${version}`].filter((part) => part !== '').join(' · ')
 
 const filesText = ({ files }: RunTotals): string =>
   files.length === 0 ? 'none' : files.slice(0, 20).map(changeText).join(', ') + (files.length > 20 ? ` and ${files.length - 20} more` : '')

@@ -79,7 +79,7 @@ function entryHtml(entry: TurnEntry, place: EntryPlace): string {
     case 'step': return stepHtml(entry, place)
     case 'own_call': return `<section class="step"><h3>Harness</h3>${callHtml(entry.call, place)}</section>`
     case 'boundary': return `<p class="boundary">${safe(boundaryText(entry))}${entry.history_path === undefined ? '' : ` What left is in <code>${safe(entry.history_path)}</code>.`}</p>`
-    case 'segment': return `<p class="dim">Prompt and tools were frozen: ${safe(entry.reason)}, <code>${safe(entry.prompt_path)}</code></p>`
+    case 'segment': return `<p class="dim">Prompt and tools were frozen: ${safe(entry.reason)}, <code>${safe(entry.prompt_path.slice(0, 20))}…</code></p>`
     case 'child': return `<p>Sub-agent ${safe(entry.name)}: ${safe(entry.status)} ${safe(entry.summary ?? '')}</p>`
     case 'note': return noteHtml(entry.id, entry.name, entry.text, entry.error, place)
   }
@@ -99,16 +99,19 @@ function stepHtml(step: StepRecord, place: EntryPlace): string {
   place.index.add(id, `step ${position} ${texts.map(({ text }) => text).join(' ').slice(0, 120)}`, step.status === 'cut' ? 'e' : '')
   const { scale } = place
   const model = bar('model', scale(started_at), scale(calls[0]?.started_at ?? ended_at))
-  const waits = calls.filter(({ answered }) => (answered?.wait_ms ?? 0) > 0).map((call) => bar('wait', scale(call.started_at), scale(call.ended_at)))
   const bars = calls.map((call) => bar(isFailed(call) ? 'tool failed' : 'tool', scale(call.started_at), scale(call.ended_at)))
+  // A wait lies over the beginning of its call.
+  const waits = calls.filter(({ answered }) => (answered?.wait_ms ?? 0) > 0).map((call) => bar('wait', scale(call.started_at), Math.min(scale(call.ended_at), scale(waitEnd(call)))))
   const about = [
     spanText(step.duration_ms), `${usage.input_tokens} in`, `${usage.cached_input_tokens} cached`, `${usage.output_tokens} out`, moneyText(step.cost_usd),
     ...(step.attempts > 1 ? [`${step.attempts} attempts`] : []), ...(step.status === 'cut' ? ['cut off'] : []),
   ]
   const said = texts.filter(({ text }) => text !== '').map(({ type, text, status }) => `<div class="${type}">${status === 'completed' ? '' : `<b>${status}</b> `}<pre>${safe(text)}</pre></div>`)
   return `<section class="step" id="${id}" tabindex="-1"><h3>Step ${position}${step.purpose === undefined ? '' : ` (${safe(step.purpose)})`}</h3> <span class="dim">${about.join(' · ')}</span>
-<div class="flow" aria-hidden="true">${model}${waits.join('')}${bars.join('')}</div>${said.join('')}${calls.map((call) => callHtml(call, place)).join('')}</section>`
+<div class="flow" aria-hidden="true">${model}${bars.join('')}${waits.join('')}</div>${said.join('')}${calls.map((call) => callHtml(call, place)).join('')}</section>`
 }
+
+const waitEnd = ({ started_at, answered }: TracedCall): string => new Date((Date.parse(started_at) || 0) + (answered?.wait_ms ?? 0)).toISOString()
 
 function callHtml(call: TracedCall, { index, later, limits }: EntryPlace): string {
   const { tool, output, bytes, duration_ms, exit_code, error_code, asked, answered } = call

@@ -6,7 +6,11 @@ export const pageStyle = `
 --soft:#1d2126;--bad:#ff8f85;--model:#a48cf0;--tool:#5cc48e;--wait:#d9b94a;--link:#8ab8f5}}
 *{box-sizing:border-box}body{margin:0 auto;max-width:76rem;padding:1rem 1.25rem 6rem;background:var(--bg);color:var(--ink);
 font:15px/1.5 system-ui,sans-serif}
-h1{font-size:1.35rem;margin:.2rem 0 .8rem;overflow-wrap:anywhere}h2{font-size:1.05rem;display:inline;margin:0}
+h1{font-size:1.35rem;margin:.2rem 0 0;overflow-wrap:anywhere}header>p{margin:.1rem 0 .9rem}.good{color:var(--tool)}dd.good,dd.bad{font-weight:600}
+.proof{display:flex;flex-wrap:wrap;gap:.4rem;list-style:none;margin:.3rem 0 .8rem;padding:0}.proof li{border:1px solid var(--line);border-radius:1rem;padding:.05rem .7rem;font-size:.88rem}
+.overview{margin:.8rem 0 .4rem}.legend{font-size:.82rem;margin-left:.5rem}.legend i{display:inline-block;width:.7rem;height:.7rem;border-radius:.15rem;margin:0 .3rem 0 .9rem}
+.lane{display:grid;grid-template-columns:9rem 1fr;gap:.8rem;align-items:center;text-decoration:none;color:inherit;font-size:.85rem;border-radius:.3rem}.lane:hover{background:var(--soft)}.lane .flow{height:.95rem;
+margin:.12rem 0}h2{font-size:1.05rem;display:inline;margin:0}
 h2.small{font-size:.9rem}h3{font-size:.92rem;display:inline;margin:0}h4{font-size:.78rem;margin:.6rem 0 .1rem;color:var(--dim)}
 .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:.5rem;margin:0 0 .6rem}.facts div{background:var(--soft);border:1px solid var(--line);border-radius:.5rem;padding:.4rem .7rem}
 dt{font-size:.75rem;color:var(--dim)}dd{margin:0;overflow-wrap:anywhere}
@@ -18,10 +22,11 @@ input,button{font:inherit;color:inherit;background:var(--soft);border:1px solid 
 #found{flex-basis:100%;margin:0;max-height:40vh;overflow:auto;padding-left:2rem}#found:empty{display:none}
 details.turn{border:1px solid var(--line);border-radius:.6rem;margin:.9rem 0;padding:.5rem .9rem}summary{cursor:pointer;border-radius:.3rem}.ask{display:block;color:var(--dim);overflow-wrap:anywhere}
 .step,.said{margin:.8rem 0;padding-left:.7rem;border-left:3px solid var(--line);content-visibility:auto;contain-intrinsic-size:auto 9rem}
-.flow{position:relative;height:.7rem;margin:.3rem 0;background:var(--soft);border-radius:.2rem;overflow:hidden}.flow i{position:absolute;top:0;bottom:0;border-radius:.15rem;min-width:2px}
+.flow{display:block;position:relative;height:.7rem;margin:.3rem 0;background:var(--soft);border-radius:.2rem;overflow:hidden}.flow i{position:absolute;top:0;bottom:0;border-radius:.15rem;min-width:2px}
 .model{background:var(--model)}.tool{background:var(--tool)}.wait{background:var(--wait)}.tool.failed{background:var(--bad)}
-.call{margin:.25rem 0;padding-left:.5rem}.call>summary{overflow-wrap:anywhere}.reasoning pre{color:var(--dim);font-style:italic}
+.call{margin:.25rem 0;padding-left:.5rem}.call>summary{overflow-wrap:anywhere}.reasoning pre{color:var(--dim);font-style:italic}.text pre,.plan pre,.reasoning pre,.said pre{font:inherit}
+.text pre,.plan pre{background:none;border:0;padding:.2rem 0}.reasoning pre{font-style:italic}.here>summary:focus-visible{outline-offset:-2px}
 .boundary{border-top:2px dashed var(--wait);padding-top:.3rem}
-:target,.here{outline:2px solid var(--link);outline-offset:3px}:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+details:target,.here{background:color-mix(in srgb,var(--link) 9%,var(--bg));box-shadow:inset 3px 0 0 var(--link);border-radius:.3rem}:focus-visible{outline:2px solid var(--link);outline-offset:2px}
 table{border-collapse:collapse;width:100%;table-layout:fixed}th,td{border:1px solid var(--line);padding:.3rem .5rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}tr.first td{border:2px solid var(--bad)}
 @media(prefers-reduced-motion:no-preference){html{scroll-behavior:auto}}`

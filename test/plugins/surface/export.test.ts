@@ -1,9 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { reduce } from 'vtcode/trace'
 import { call, home, logOf, startPeer, vtcode } from '../../support/peer.js'
 import { checkAtif, checkResponses } from '../../support/records.js'
+import { eventful } from '../../support/trace_log.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -76,4 +79,38 @@ it('vtcode export says what is wrong: a session or a folder that is not found, a
   ] as const) expect((await vtcode(place, ['export', ...args])).err, args.join(' ')).toContain(code)
   expect((await vtcode(place, ['export', 'yaml', 'ses_x'])).code).toBe(2)
   expect((await vtcode(place, ['export', 'folder', 'ses_x'])).err).toContain('--out')
+}, 60_000)
+
+it('vtcode export otel --endpoint sends spans to the collector that is named, by a flag or in own settings, and to nobody else', async () => {
+  const taken: { url: string; type: string; body: any }[] = []
+  let reply: [number, string] = [200, '{}']
+  const collector = createServer(async (request, response) => {
+    const parts: Buffer[] = []
+    for await (const part of request) parts.push(part as Buffer)
+    taken.push({ url: request.url!, type: request.headers['content-type']!, body: JSON.parse(Buffer.concat(parts).toString()) })
+    response.writeHead(reply[0], { 'content-type': 'application/json', ...(reply[0] === 302 && { location: '/elsewhere' }) }).end(reply[1])
+  })
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
+  held.push({ [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void collector.close(() => resolve())) })
+  const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
+  const place = await home({ url: 'http://127.0.0.1:9' }, {}, { settings: { agent: { model: 'peer/m' }, telemetry: { otel_endpoint: `${url}/own` } } })
+  held.push(place)
+  mkdirSync(join(place.root, '.vtcode/sessions/ses_one'), { recursive: true })
+  writeFileSync(join(place.root, '.vtcode/sessions/ses_one/events.jsonl'), eventful().text)
+  expect(await vtcode(place, ['export', 'otel', 'ses_one', '--endpoint', url])).toEqual({ code: 0, out: `${url}/v1/traces\n`, err: '' })
+  reply = [200, '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}']
+  expect(await vtcode(place, ['export', 'otel', 'ses_one', '--endpoint'])).toEqual({ code: 0, out: `${url}/own\n`, err: 'vtcode: warning: The collector left spans out: 2, "too old"\n' })
+  expect(taken.map(({ url, type }) => [url, type])).toEqual([['/v1/traces', 'application/json'], ['/own', 'application/json']])
+  const file = JSON.parse((await vtcode(place, ['export', 'otel', 'ses_one'])).out)
+  expect(taken.map(({ body }) => body)).toEqual([file, file])
+  expect(JSON.stringify(file)).not.toContain('the parser')
+  for (const [status, says] of [[503, 'status 503, busy'], [302, 'redirect']] as const) {
+    reply = [status, 'busy']
+    expect(await vtcode(place, ['export', 'otel', 'ses_one', '--endpoint', url])).toMatchObject({ code: 1, out: '', err: expect.stringMatching(new RegExp(`VT_EXPORT_REFUSED: ${url} did not take the spans: [^]*${says}`)) })
+  }
+  for (const [address, code, says] of [['http://127.0.0.1:9', 1, 'VT_EXPORT_REFUSED'], ['ftp://x', 3, "'ftp://x' is no address of a collector"], ['http://u:p@x', 3, 'no user and no password']] as const) {
+    const told = await vtcode(place, ['export', 'otel', 'ses_one', '--endpoint', address])
+    expect([told.code, told.err.includes(says)], told.err).toEqual([code, true])
+  }
+  expect((await vtcode(place, ['export', 'otel', 'ses_one', '--endpoint', url, '--out', 'x'])).code).toBe(2)
 }, 60_000)

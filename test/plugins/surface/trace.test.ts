@@ -1,10 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seriousFaults, startBrowser } from '../../support/browser_page.js'
-import { lacks } from '../../support/exec.js'
+import { eventually, lacks } from '../../support/exec.js'
 import { home, vtcode, type Home } from '../../support/peer.js'
 import { eventful, TraceLog } from '../../support/trace_log.js'
 
@@ -132,4 +132,41 @@ it('vtcode trace prints an outline, reads logs and folders by their path, and sa
     const { code, err } = await vtcode(place, ['trace', ...args])
     expect([code !== 0, err.includes(text)], `${args.join(' ')}: ${err}`).toEqual([true, true])
   }
+}, 60_000)
+
+it('vtcode trace reads ATIF: what vtcode wrote says the same again, what others wrote is shown, and what is none is refused with its place', async () => {
+  const foreign = {
+    schema_version: 'ATIF-v1.8', session_id: 'other', agent: { name: 'other', version: '9', model_name: 'vendor/large' },
+    steps: [
+      { step_id: 1, source: 'system', message: 'Be careful.' },
+      { step_id: 2, source: 'user', message: [{ type: 'text', text: 'List the files.' }, { type: 'image', source: {} }] },
+      { step_id: 3, timestamp: '2026-02-01T00:00:00Z', source: 'agent', message: 'I list them.', tool_calls: [{ tool_call_id: 'x', function_name: 'shell', arguments: { cmd: 'ls' } }], observation: { results: [{ source_call_id: 'x', content: 'a.txt' }] }, metrics: { prompt_tokens: 11, completion_tokens: 7 } },
+      { step_id: 4, source: 'user', message: 'Thanks.' },
+    ],
+  }
+  const files = { 'kept/events.jsonl': eventful().text, 'foreign.json': JSON.stringify(foreign), 'wrong.json': JSON.stringify({ ...foreign, steps: [{ source: 'robot' }] }), 'cut.json': JSON.stringify(foreign, null, 1).slice(0, -9) }
+  await using place = await home({ url: 'http://127.0.0.1:9' }, files)
+  mkdirSync(join(place.root, '.vtcode/sessions/ses_one'), { recursive: true })
+  writeFileSync(join(place.root, '.vtcode/sessions/ses_one/events.jsonl'), eventful().text)
+  expect((await vtcode(place, ['export', 'atif', 'ses_one', '--out', 'own.json'])).code).toBe(0)
+  const outline = async (path: string) => (await vtcode(place, ['trace', path, '--format', 'text'])).out
+  const [own, again] = [await outline('ses_one'), await outline('own.json')]
+  expect([own, again].map((text) => /success, verified: 2 turns, 4 steps, 7 calls/.test(text))).toEqual([true, true])
+  for (const said of ['10000 in', 'VT_POLICY_DENIED', '5000 tokens became 900', 'Done: the parser is fixed.', '0.3060 USD']) expect([said, own.includes(said), again.includes(said)]).toEqual([said, true, true])
+  const other = await outline('foreign.json')
+  expect(other).toMatch(/2 turns, 1 step, 1 call[^]*Be careful\.[^]*List the files\.[^]*11 in[^]*7 out[^]*shell[^]*Thanks\./)
+  for (const [path, says] of [['wrong.json', 'steps[0].source is none of system, user, agent'], ['cut.json', 'it is no JSON']] as const) {
+    expect(await vtcode(place, ['trace', path])).toMatchObject({ code: 1, out: '', err: expect.stringMatching(new RegExp(`VT_EXPORT_INVALID: [^]*${says.replace(/[[\]]/g, '\\$&')}`)) })
+  }
+}, 60_000)
+
+it('vtcode trace --open hands the page to the browser that the user names, and says where none is', async () => {
+  await using place = await home({ url: 'http://127.0.0.1:9' }, { 'kept/events.jsonl': eventful().text })
+  const browser = join(place.home, 'browser')
+  writeFileSync(browser, `#!/bin/sh\necho "$1" > ${place.home}/opened\n`, { mode: 0o755 })
+  expect(await vtcode(place, ['trace', 'kept', '--out', 'größe 1.html', '--open'], { env: { BROWSER: browser } })).toMatchObject({ code: 0, out: 'größe 1.html\n', err: '' })
+  await eventually(() => existsSync(join(place.home, 'opened')), 10_000)
+  expect(readFileSync(join(place.home, 'opened'), 'utf8').trim()).toBe(pathToFileURL(join(place.root, 'größe 1.html')).href)
+  const none = await vtcode(place, ['trace', 'kept', '--open'], { env: { PATH: '/nonexistent' } })
+  expect([none.code, none.err]).toEqual([0, 'vtcode: info: No browser was found; open the file yourself.\n'])
 }, 60_000)
