@@ -76,22 +76,23 @@ async function pageFigures(place, browser) {
   for (let round = 0; round < 3; round++) times.push((await ran(place, ['trace', 'ses_calls', '--out', 'page.html'])).ms)
   const file = join(place.workspace, 'page.html')
   const [paints, keys, filters] = [[], [], []]
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 5; round++) {
     const page = await (await browser.newContext()).newPage()
     await page.goto(pathToFileURL(file).href)
     paints.push(await page.evaluate(`new Promise((resolve) => { const look = () => { const paint = performance.getEntriesByName('first-contentful-paint')[0]; paint ? resolve(paint.startTime) : setTimeout(look, 10) }; look() })`))
     // From the key, or the last letter, to the end of the frame that shows what came of it.
     const frame = 'await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))'
-    keys.push(...(await page.evaluate(`(async () => { const all = []; for (const key of 'jjjkjjjejc') { const from = performance.now(); document.dispatchEvent(new KeyboardEvent('keydown', { key })); ${frame}; all.push(performance.now() - from) } return all })()`)))
+    keys.push((await page.evaluate(`(async () => { const all = []; for (const key of 'jjjkjjjejc') { const from = performance.now(); document.dispatchEvent(new KeyboardEvent('keydown', { key })); ${frame}; all.push(performance.now() - from) } return all })()`)))
     filters.push(...(await page.evaluate(`(async () => { const all = [], find = document.getElementById('find'); for (const word of ['echo 7-3-', 'unified_e', 'nowhere-x']) { for (let end = 1; end <= 9; end++) { find.value = word.slice(0, end); if (end === 9) all.push(performance.now()); find.dispatchEvent(new Event('input')) } ${frame}; all.push(performance.now() - all.pop()) } return all })()`)))
     await page.context().close()
   }
   const bytes = statSync(file).size
+  const each = keys[0].map((_, key) => median(keys.map((round) => round[key])))
   return [
     { name: 'page of 10,000 calls, made', goal: 3000, ratio: median(times), unit: 'ms', detail: `median of 3 starts of the program; the log has ${(statSync(join(place.workspace, '.vtcode/sessions/ses_calls/events.jsonl')).size / 1e6).toFixed(1)} MB` },
     { name: 'page of 10,000 calls, size', goal: 10, ratio: bytes / 1024 ** 2, unit: 'MiB' },
-    { name: 'page of 10,000 calls, first paint', goal: 1000, ratio: median(paints), unit: 'ms', detail: 'Chromium of Debian without a window, median of 3' },
-    { name: 'page of 10,000 calls, a key', goal: 50, ratio: Math.max(...keys), unit: 'ms', detail: `the slowest of ${keys.length}, to the end of its frame; median ${median(keys).toFixed(1)} ms` },
+    { name: 'page of 10,000 calls, first paint', goal: 1000, ratio: median(paints), unit: 'ms', detail: 'Chromium of Debian without a window, median of 5' },
+    { name: 'page of 10,000 calls, a key', goal: 50, ratio: Math.max(...each), unit: 'ms', detail: `the slowest of ten, each the median of ${keys.length} pages, to the end of its frame; median ${median(each).toFixed(1)} ms, the latest of all ${Math.max(...keys.flat()).toFixed(0)} ms` },
     { name: 'page of 10,000 calls, a filter', goal: 200, ratio: Math.max(...filters), unit: 'ms', detail: `the slowest of ${filters.length}, nine letters at once, from the last one; median ${median(filters).toFixed(1)} ms` },
   ]
 }
@@ -128,7 +129,7 @@ async function inspectorFigures({ workspace, env }, browser) {
     for (let event = 0; event < 30; event++) {
       const item = { id: `n${event}`, type: 'agent_message', text: `said ${event}.`, status: 'completed' }
       const line = `${JSON.stringify({ schema_version: '1.0.0', event: { type: 'item.completed', item, seq: 1000 + event, ts: new Date().toISOString(), thread_id: 'th_b' } })}\n`
-      const seen = page.waitForFunction(`document.getElementById('rows').firstChild.textContent.includes('said ${event}.')`)
+      const seen = page.locator('#rows li', { hasText: `said ${event}.` }).waitFor()
       const at = performance.now()
       appendFileSync(log, line)
       await seen

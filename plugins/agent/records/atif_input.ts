@@ -70,6 +70,7 @@ class AtifEvents {
   private clock = 0
   private turn = 0
   private said: unknown
+  private begun = false
   private items = 0
   private steps = 0
 
@@ -85,8 +86,10 @@ class AtifEvents {
     for (const step of steps) {
       this.clock = Math.max(this.clock, Date.parse(text(step.timestamp)) || 0)
       const given = step.extra?.turn
-      const opens = this.turn === 0 || (given === undefined ? step.source === 'user' : count(given) > 0 && given !== this.said)
+      // What a system says before the first question belongs to its turn.
+      const opens = this.turn === 0 || (given === undefined ? step.source === 'user' && this.begun : count(given) > 0 && given !== this.said)
       if (opens) yield* this.opened(given)
+      if (step.source !== 'system') this.begun = true
       if (step.source === 'agent') yield* this.agentStep(step)
       else if (step.source === 'system') yield* this.systemStep(step)
       else yield* this.item({ type: 'user_message', text: text(step.message), origin: text(step.extra?.origin ?? 'prompt') })

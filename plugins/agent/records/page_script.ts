@@ -1,10 +1,10 @@
 /** The script of the page. It looks at the index only; of the document it touches what it jumps to. */
 export const pageScript = `'use strict';
-const $=id=>document.getElementById(id),rows=JSON.parse($('index').textContent),words=rows.map(r=>r[1].toLowerCase());let at=-1;
+const $=id=>document.getElementById(id),rows=JSON.parse($('index').textContent),words=rows.map(r=>r[1].toLowerCase());let at=-1,here;
 const find=$('find'),found=$('found'),said=$('said');$('bar').hidden=false;
 function jump(i){const r=rows[i],el=r&&$(r[0]);if(!el)return;at=i;
 for(let p=el;p;p=p.parentElement)if(p.tagName==='DETAILS'&&!p.open)p.open=true;
-document.querySelectorAll('.here').forEach(o=>o.classList.remove('here'));el.classList.add('here');
+here?.classList.remove('here');here=el;el.classList.add('here');
 const to=el.tagName==='DETAILS'?el.querySelector('summary'):el;el.scrollIntoView({block:'center'});to.focus({preventScroll:true});
 history.replaceState(null,'','#'+r[0]);said.textContent=r[1].slice(0,80)}
 function next(flag,from){for(let i=from;i<rows.length;i++)if(rows[i][2].includes(flag))return i;return -1}

@@ -20,7 +20,8 @@ kbd{border:1px solid var(--line);border-radius:.25rem;padding:0 .3rem;font-size:
 nav{position:sticky;top:0;z-index:1;background:var(--bg);border-bottom:1px solid var(--line);padding:.5rem 0;display:flex;flex-wrap:wrap;gap:.6rem;align-items:center}nav[hidden]{display:none}
 input,button{font:inherit;color:inherit;background:var(--soft);border:1px solid var(--line);border-radius:.4rem;padding:.2rem .6rem}button{cursor:pointer}
 #found{flex-basis:100%;margin:0;max-height:40vh;overflow:auto;padding-left:2rem}#found:empty{display:none}
-details.turn{border:1px solid var(--line);border-radius:.6rem;margin:.9rem 0;padding:.5rem .9rem}summary{cursor:pointer;border-radius:.3rem}.ask{display:block;color:var(--dim);overflow-wrap:anywhere}
+#said{flex:1 1 12rem;min-height:1.5em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}details.turn{contain:content;border:1px solid var(--line);border-radius:.6rem;margin:.9rem 0;padding:.5rem .9rem}
+summary{cursor:pointer;border-radius:.3rem}.ask{display:block;color:var(--dim);overflow-wrap:anywhere}
 .step,.said{margin:.8rem 0;padding-left:.7rem;border-left:3px solid var(--line);content-visibility:auto;contain-intrinsic-size:auto 9rem}
 .flow{display:block;position:relative;height:.7rem;margin:.3rem 0;background:var(--soft);border-radius:.2rem;overflow:hidden}.flow i{position:absolute;top:0;bottom:0;border-radius:.15rem;min-width:2px}
 .model{background:var(--model)}.tool{background:var(--tool)}.wait{background:var(--wait)}.tool.failed{background:var(--bad)}

@@ -152,9 +152,9 @@ it('vtcode trace reads ATIF: what vtcode wrote says the same again, what others 
   const outline = async (path: string) => (await vtcode(place, ['trace', path, '--format', 'text'])).out
   const [own, again] = [await outline('ses_one'), await outline('own.json')]
   expect([own, again].map((text) => /success, verified: 2 turns, 4 steps, 7 calls/.test(text))).toEqual([true, true])
-  for (const said of ['10000 in', 'VT_POLICY_DENIED', '5000 tokens became 900', 'Done: the parser is fixed.', '0.3060 USD']) expect([said, own.includes(said), again.includes(said)]).toEqual([said, true, true])
+  for (const said of ['10000 tokens in', 'VT_POLICY_DENIED', '5000 tokens became 900', 'Done: the parser is fixed.', '0.3060 USD']) expect([said, own.includes(said), again.includes(said)]).toEqual([said, true, true])
   const other = await outline('foreign.json')
-  expect(other).toMatch(/2 turns, 1 step, 1 call[^]*Be careful\.[^]*List the files\.[^]*11 in[^]*7 out[^]*shell[^]*Thanks\./)
+  expect(other).toMatch(/2 turns, 1 steps, 1 calls [^]*Be careful\.[^]*List the files\.[^]*11 tokens in, 7 out[^]*shell[^]*Thanks\./)
   for (const [path, says] of [['wrong.json', 'steps[0].source is none of system, user, agent'], ['cut.json', 'it is no JSON']] as const) {
     expect(await vtcode(place, ['trace', path])).toMatchObject({ code: 1, out: '', err: expect.stringMatching(new RegExp(`VT_EXPORT_INVALID: [^]*${says.replace(/[[\]]/g, '\\$&')}`)) })
   }
