@@ -22,13 +22,13 @@ const el=h('li',{className:quiet?'quiet':''});
 if(r.parts&&r.parts.length){const d=h('details',{open:!!(old&&old.querySelector('details')?.open)},h('summary',{},...line));const fill=()=>{if(d.open&&d.children.length===1)d.append(h('div',{className:'more'},
 h('p',{className:'dim small'},r.session),...r.parts.flatMap(([t,x])=>[h('h4',{},t),h('pre',{tabIndex:0},x)])))};d.addEventListener('toggle',fill);fill();el.append(d)}else el.append(h('div',{className:'row'},
 ...line));
-el.hidden=!fits(r);r.el=el;return[el,old]}
+el.at=r.at||'';el.hidden=!fits(r);r.el=el;return[el,old]}
 const fits=r=>{const q=$('live-find').value.trim().toLowerCase();return!($('calls-only').checked&&r.kind!=='call')&&(!q||[r.name,r.brief,r.state,...(r.facts||[])].join(' ').toLowerCase().includes(q))};
 function add(batch){const fresh=[],changed=new Set();for(const n of batch){const r=rows.get(n.key);if(r){const{at,parts,facts,...rest}=n;Object.assign(r,rest);if(facts)r.facts=[...(r.facts||[]),...facts];
 if(parts)r.parts=[...(r.parts||[]),...parts];changed.add(r)}
 else{rows.set(n.key,n);fresh.push(n);if(!who.has(n.session))named(n.session,n.session)}}
 for(const r of changed)if(r.el){const[el,old]=draw(r);old.replaceWith(el)}
-fresh.sort((a,b)=>(a.at||'')<(b.at||'')?-1:1);list.prepend(...fresh.slice(-1000).reverse().map(r=>draw(r)[0]));
+fresh.sort((a,b)=>(a.at||'')<(b.at||'')?-1:1);for(const r of fresh.slice(-1000)){const[el]=draw(r);let c=list.firstChild;while(c&&c.at>el.at)c=c.nextSibling;list.insertBefore(el,c)}
 while(list.childElementCount>1000)list.lastChild.remove();if(rows.size>5000)for(const k of [...rows.keys()].slice(0,2000))rows.delete(k);
 $('live-none').hidden=rows.size>0;let calls=0;for(const r of rows.values())if(r.kind==='call')calls++;$('count-live').textContent=calls||''}
 const who=new Set();function named(id,text){if(!who.has(id)){who.add(id);$('who').append(h('option',{value:id},text))}}
