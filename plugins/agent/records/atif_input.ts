@@ -128,7 +128,7 @@ class AtifEvents {
       const id = text(call.tool_call_id ?? `${this.steps + 1}-${index + 1}`)
       const { effects, executor, outcome } = call.extra ?? {}
       const about = { effects: Array.isArray(effects) ? effects.map(text) : [], ...(executor !== undefined && { executor: text(executor) }) }
-      yield* this.call({ call_id: id, tool_name: text(call.function_name), arguments: call.arguments ?? {}, ...about }, results.get(id), outcome)
+      yield* this.callEvents({ call_id: id, tool_name: text(call.function_name), arguments: call.arguments ?? {}, ...about }, results.get(id), outcome)
     }
     if (extra.cut === true) return
     this.steps += 1
@@ -141,7 +141,7 @@ class AtifEvents {
     yield this.event({ type: 'step.completed', step: this.steps, model: text(model_name ?? this.document.agent?.model_name), ...about })
   }
 
-  private *call(item: Record<string, unknown> & { call_id: string }, result: AtifResult | undefined, outcome?: unknown): Generator<LoggedEvent> {
+  private *callEvents(item: Record<string, unknown> & { call_id: string }, result: AtifResult | undefined, outcome?: unknown): Generator<LoggedEvent> {
     const whole = { id: `it_${++this.items}`, type: 'tool_invocation', ...item }
     yield this.event({ type: 'item.started', item: { ...whole, status: 'in_progress' } })
     if (!result) return
@@ -171,7 +171,7 @@ class AtifEvents {
       yield* this.item({ type: 'subagent', child_thread_id: text(child_thread_id), agent_name, status, summary: text(results[0]?.content) })
       return
     }
-    for (const result of results) yield* this.call({ call_id: `h${this.seq}`, tool_name: 'harness', arguments: { said: text(message) }, effects: [], origin: 'harness' }, result)
+    for (const result of results) yield* this.callEvents({ call_id: `h${this.seq}`, tool_name: 'harness', arguments: { said: text(message) }, effects: [], origin: 'harness' }, result)
     if (results.length > 0) return
     if (extra.event === undefined) yield* this.item({ type: 'user_message', text: text(message), origin: 'system' })
     else yield* this.item({ type: 'harness', event: text(extra.event), message: text(message) })
