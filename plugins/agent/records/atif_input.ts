@@ -53,7 +53,7 @@ function checked(document: unknown): Trajectory {
   if (!Array.isArray(steps)) throw wrong('steps', 'is no list')
   steps.forEach((step: unknown, index) => {
     if (!isObject(step)) throw wrong(`steps[${index}]`, 'is no object')
-    if (!['system', 'user', 'agent'].includes(step['source'] as string)) throw wrong(`steps[${index}].source`, 'is none of system, user, agent')
+    if (!['system', 'user', 'agent'].includes(step['source'] as string)) throw wrong(`steps[${index}].source`, 'has to be system, user or agent')
     if (step['timestamp'] !== undefined && Number.isNaN(Date.parse(text(step['timestamp'])))) throw wrong(`steps[${index}].timestamp`, 'is no time')
     if (step['tool_calls'] !== undefined && !(Array.isArray(step['tool_calls']) && step['tool_calls'].every(isObject))) throw wrong(`steps[${index}].tool_calls`, 'is no list of objects')
     const results = isObject(step['observation']) ? step['observation']['results'] : undefined

@@ -155,7 +155,7 @@ it('vtcode trace reads ATIF: what vtcode wrote says the same again, what others 
   for (const said of ['10000 tokens in', 'VT_POLICY_DENIED', '5000 tokens became 900', 'Done: the parser is fixed.', '0.3060 USD']) expect([said, own.includes(said), again.includes(said)]).toEqual([said, true, true])
   const other = await outline('foreign.json')
   expect(other).toMatch(/2 turns, 1 steps, 1 calls [^]*Be careful\.[^]*List the files\.[^]*11 tokens in, 7 out[^]*shell[^]*Thanks\./)
-  for (const [path, says] of [['wrong.json', 'steps[0].source is none of system, user, agent'], ['cut.json', 'it is no JSON']] as const) {
+  for (const [path, says] of [['wrong.json', 'steps[0].source has to be system, user or agent'], ['cut.json', 'it is no JSON']] as const) {
     expect(await vtcode(place, ['trace', path])).toMatchObject({ code: 1, out: '', err: expect.stringMatching(new RegExp(`VT_EXPORT_INVALID: [^]*${says.replace(/[[\]]/g, '\\$&')}`)) })
   }
 }, 60_000)
