@@ -4,7 +4,6 @@ import { expect } from 'vitest'
 import { createAgent } from 'vtcode/agent'
 import { harness, hold, items, scene, type Scene } from '../../../support/inside.js'
 import { call, eventsOf, home, startPeer, vtcode, type Answer, type Format } from '../../../support/peer.js'
-import { checkAtif, checkResponses } from '../../../support/records.js'
 import type { Row } from '../../../support/seed.js'
 import { startServer } from '../../../support/wire_server.js'
 
@@ -221,34 +220,6 @@ export const rows: Row[] = [
     expect(await at.read('b.txt')).toBe('new')
     const reverted = await vtcode(at, ['revert', '--turn', '1'])
     expect([out !== '', reverted.code, await at.read('b.txt')]).toEqual([true, 0, undefined])
-  }],
-  ['26', 'Open Responses emission', async () => {
-    const { at, out } = await exec([step(read('a.txt')), done], ['go'], { agent: { model: 'peer/m', open_responses: { enabled: true } } }, files)
-    const { session_id } = eventsOf(out).at(-1)
-    const live = readFileSync(join(at.root, '.vtcode/sessions', session_id, 'derived/open-responses.jsonl'), 'utf8')
-    expect(checkResponses(live)).toHaveLength(2)
-    expect((await vtcode(at, ['export', 'open-responses', session_id])).out).toBe(live)
-  }],
-  ['26', 'ATIF trajectory export', async () => {
-    const { at } = await exec([step(read('a.txt')), done], ['go'], {}, files)
-    const document = JSON.parse((await vtcode(at, ['export', 'atif'])).out)
-    checkAtif(document)
-    expect(document.steps.flatMap(({ tool_calls = [] }: any) => tool_calls.map((one: any) => one.arguments.path))).toEqual(['a.txt'])
-  }],
-  ['26', 'for audit and downstream tooling', async () => {
-    const { at } = await exec([step(write('b.txt')), done], ['--mode', 'plan', 'go'])
-    const outline = await vtcode(at, ['trace', '--format', 'text'])
-    expect([outline.code, outline.out]).toEqual([0, expect.stringContaining('VT_POLICY_DENIED')])
-    const spans = JSON.parse((await vtcode(at, ['export', 'otel'])).out).resourceSpans[0].scopeSpans[0].spans
-    expect(spans.map(({ name }: any) => name)).toContain('execute_tool unified_file')
-  }],
-  ['161', 'ATIF per-step metrics for SFT/RL', async () => {
-    const { at } = await exec([{ ...step(read('a.txt')), usage: { prompt_tokens: 40, completion_tokens: 8, total_tokens: 48 } }, { ...done, usage: { prompt_tokens: 60, completion_tokens: 2, total_tokens: 62 } }], ['go'], {}, files)
-    const { steps, final_metrics } = JSON.parse((await vtcode(at, ['export', 'atif'])).out)
-    const metrics = steps.flatMap((one: any) => (one.metrics ? [one.metrics] : []))
-    expect(metrics.map((one: any) => [one.prompt_tokens, one.completion_tokens])).toEqual([[40, 8], [60, 2]])
-    expect(metrics.every(({ extra }: any) => extra.duration_ms >= 0 && extra.attempts === 1)).toBe(true)
-    expect([final_metrics.total_prompt_tokens, final_metrics.total_completion_tokens]).toEqual([100, 10])
   }],
   ['26', 'optional harness event logs', async () => {
     const { at } = await exec([done], ['go'], { agent: { model: 'peer/m', harness: { event_log_path: 'log.jsonl' } } })
