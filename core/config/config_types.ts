@@ -437,6 +437,8 @@ export type Config = {
   ui?: {
     /** Colors of the chat; auto: as the terminal says of itself. Default: `auto`. */
     theme?: 'auto' | 'dark' | 'light' | 'none'
+    /** Where the chat is drawn: inline, below the history of the shell, or alternate, on the second screen of the terminal; auto is inline. Default: `auto`. */
+    surface?: 'auto' | 'inline' | 'alternate'
     /** Other keys for what the screen does, such as `steer: [alt+s]`; the names are those of docs/terminal.md. */
     key_bindings?: { [name: string]: string[] }
   }

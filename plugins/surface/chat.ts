@@ -1,7 +1,9 @@
 import { createInterface } from 'node:readline'
+import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
 import { definedOnly, givenImages, progress, sessionOptions, Voice, withAgent, withImages, withResume, type EventSink, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
 import type { Agent, ThreadEvent } from '../agent/index.js'
+import type { SessionSurface } from '../tui/index.js'
 import { fitTerminal, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { Keyboard } from './chat/keyboard.js'
 import { whenDue } from './chat/loops.js'
@@ -9,6 +11,7 @@ import { Talk } from './chat/talk.js'
 
 interface Flags extends SessionFlags, ImageFlags {
   plain?: true
+  surface?: SessionSurface
 }
 
 /** `vtcode chat`: line by line, one turn for each. */
@@ -16,18 +19,19 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
   let code = 0
   const command = withImages(withResume(verb('chat', 'Talks with a model that uses the tools: on a screen at a terminal, else line by line.', io)))
     .option('--plain', 'line by line, without a screen')
+    .addOption(new Option('--surface <which>', 'where the screen is drawn; default: ui.surface').choices(['auto', 'inline', 'alternate']))
     .action(async (flags: Flags) => {
       code = await talk(kernel, flags, io)
     })
   return runCommand(command, argv, () => code)
 }
 
-async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, terminal: Io): Promise<number> {
+async function talk(kernel: Kernel, { plain, surface, context, ...flags }: Flags, terminal: Io): Promise<number> {
   const images = await givenImages(flags, terminal)
   if (!images) return 2
   if (terminal.front || (!plain && terminal.stdout.isTTY && (await import('../tui/index.js')).unfitTerminal(seen(terminal)) === undefined)) {
     const { atScreen } = await import('./chat/screen.js')
-    return atScreen(kernel, { ...flags, ...definedOnly({ context }) }, terminal, images)
+    return atScreen(kernel, { ...flags, ...definedOnly({ context, surface }) }, terminal, images)
   }
   const keyboard = interactive(terminal) ? new Keyboard(plain ? { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } } : terminal) : undefined
   const io = keyboard?.io ?? terminal

@@ -20,6 +20,8 @@ const mostQueued = 3
 /** What a session shows: what is finished and not written yet, and what is under way. */
 export class UiDocument {
   private finished: Block[] = []
+  /** All that was finished, where it has to be drawn again. */
+  private kept: Block[] | undefined
   private readonly growing = new Map<string, Growing>()
   private above: 'nothing' | 'line' | 'paragraph' = 'nothing'
   private activity: { state: string; detail: string; since: number } | undefined
@@ -37,6 +39,16 @@ export class UiDocument {
 
   commit(block: Block): void {
     if (block.text.trim() !== '') this.finished.push(block)
+  }
+
+  /** From now on what is finished is kept, to come `again`. */
+  keep(): void {
+    this.kept ??= []
+  }
+  again(): void {
+    this.finished = [...(this.kept ?? []), ...this.finished]
+    this.kept = []
+    this.above = 'nothing'
   }
 
   live({ id, block, append, done }: Command<'live'>): void {
@@ -76,6 +88,7 @@ export class UiDocument {
   /** The rows of what is finished; they are taken off. */
   takeFinished(columns: number, theme: Theme): string[] {
     return this.finished.splice(0).flatMap((block) => {
+      this.kept?.push(block)
       const rows = blockRows(block, columns, theme)
       const kind = block.kind === 'markdown' || block.kind === 'user' ? 'paragraph' : 'line'
       const apart = this.above !== 'nothing' && (kind === 'paragraph' || this.above === 'paragraph')

@@ -2,12 +2,15 @@ import { UiDocument, spin_ms } from './document.js'
 import { EventStream } from './events.js'
 import { loadHighlighter } from './highlight.js'
 import { keyReader } from './keys.js'
+import { AlternateScreen } from './alternate.js'
 import { LiveScreen } from './live.js'
 import { Overlays } from './overlays/overlays.js'
 import { isKeyRelease } from './parts.js'
 import { PromptEditor } from './prompt.js'
 import { guardTerminal } from './signal.js'
+import type { DrawnSurface } from './surface.js'
 import { TtyPort, type TerminalPort } from './terminal_io.js'
+import { sequences } from './terminal_modes.js'
 import { themeNamed, type Theme } from './theme.js'
 import type { SessionOptions, UiCommand, UiEvent, UiHandle } from './types.js'
 
@@ -15,6 +18,8 @@ import type { SessionOptions, UiCommand, UiEvent, UiHandle } from './types.js'
 const frame_ms = 34
 const mostAtOnce = 4
 const again_ms = 2000
+/** A multiplexer tells programs at most so often that their window changed, and meanwhile shows what they write in the new one. */
+const multiplexed_ms = 600
 /** So many characters go to the clipboard: terminals take no more in one sequence. */
 const mostCopied = 50_000
 const [focusIn, focusOut] = ['\u001b[I', '\u001b[O']
@@ -23,8 +28,8 @@ const [focusIn, focusOut] = ['\u001b[I', '\u001b[O']
 export class Drive implements UiHandle {
   readonly events = new EventStream<UiEvent>()
   readonly closed: Promise<void>
-  private readonly port: TerminalPort
-  private readonly screen: LiveScreen
+  private port!: TerminalPort
+  private screen!: DrawnSurface
   private readonly shown = new UiDocument()
   private readonly prompt: PromptEditor
   private readonly overlays: Overlays
@@ -44,8 +49,7 @@ export class Drive implements UiHandle {
 
   constructor(private readonly options: SessionOptions) {
     this.closed = new Promise((resolve) => (this.resolve = resolve))
-    this.port = new TtyPort(options, options.keyboard)
-    this.screen = new LiveScreen(this.port)
+    this.use(options.surface)
     this.theme = themeNamed(options.theme)
     this.is = keyReader(options.keyBindings)
     this.prompt = new PromptEditor(options, () => this.theme, { rows: () => this.port.rows, changed: () => this.draw() })
@@ -53,7 +57,7 @@ export class Drive implements UiHandle {
     this.prompt.onSubmit = (text) => this.submit(text)
     this.prompt.offer({ history: options.history })
     this.overlays = new Overlays({ draw: () => this.draw(), isEmpty: () => this.prompt.isEmpty, answer: (id, answer) => this.answered(id, answer) })
-    this.unguard = guardTerminal({ leave: () => this.leave(), enter: () => this.enter(), end: () => {} })
+    this.unguard = guardTerminal({ leave: (over) => this.leave(over), enter: () => this.enter(), end: () => {} })
     this.ticker = setInterval(() => this.shown.busy && this.draw(), spin_ms)
     this.open()
     this.frame()
@@ -88,14 +92,36 @@ export class Drive implements UiHandle {
     else if (command.type === 'overlay') this.overlays.open(command.overlay)
     else if (command.type === 'close_overlay') this.overlays.close(command.id)
     else if (command.type === 'theme') this.theme = themeNamed(command.name)
+    else if (command.type === 'surface') this.change(command.surface)
     else if (command.type === 'title') this.port.write(`\u001b]0;${plainTitle(command.text)}\u0007`)
     else if (command.type === 'notify') this.notify(command)
-    else if (command.type === 'copy') this.port.write(`\u001b]52;c;${Buffer.from(command.text.slice(0, mostCopied)).toString('base64')}\u0007`)
+    else if (command.type === 'copy') this.copy(command.text)
     else if (command.type === 'offer') this.offer(command)
     else if (command.type === 'suspend') this.leave()
     else if (command.type === 'resume') this.enter()
     else if (command.type === 'redraw') this.screen.clear()
     else this.close()
+  }
+
+  private copy(text: string): void {
+    this.port.write(`\u001b]52;c;${Buffer.from(text.slice(0, mostCopied)).toString('base64')}\u0007`)
+  }
+
+  /** Draws there, once the terminal is opened. */
+  private use(surface: SessionOptions['surface']): void {
+    const { options } = this
+    const second = surface === 'alternate'
+    const mouse = second && options.fullscreen.mouseCapture
+    const around = { enter: (second ? sequences.alternate : '') + (mouse ? sequences.mouse : ''), leave: (mouse ? sequences.leaveMouse : '') + (second ? sequences.leaveAlternate : '') }
+    this.port = new TtyPort(options, options.keyboard, around)
+    this.screen = second ? new AlternateScreen(this.port, options.fullscreen, (text) => this.copy(text)) : new LiveScreen(this.port, /^(?:tmux|screen)/.test(options.env['TERM'] ?? '') ? multiplexed_ms : 0)
+    if (second) this.shown.keep()
+  }
+  private change(surface: SessionOptions['surface']): void {
+    const open = this.state === 'open'
+    this.leave(true)
+    this.use(surface)
+    if (open) this.enter()
   }
 
   private offer(command: UiCommand & { type: 'offer' }): void {
@@ -109,14 +135,14 @@ export class Drive implements UiHandle {
   }
 
   private open(): void {
-    this.port.open({ key: (data) => this.key(data), resize: () => this.draw(), place: (row) => this.screen.beganAt(row) })
+    this.port.open({ key: (data) => this.key(data), resize: () => (this.screen.resized(), this.draw()), place: (row) => this.screen.beganAt(row) })
   }
-  /** The terminal is as it was, and what is under way is not on it. */
-  private leave(): void {
+  /** The terminal is as it was, and what is under way is not on it; for good, what is finished is. */
+  private leave(over = false): void {
     if (this.state !== 'open') return
     this.frame()
     this.screen.clear()
-    this.port.restore()
+    this.port.restore(over ? this.screen.rest() : [])
     this.state = 'lent'
   }
   private enter(): void {
@@ -126,7 +152,7 @@ export class Drive implements UiHandle {
     this.frame()
   }
   private close(): void {
-    this.leave()
+    this.leave(true)
     this.state = 'over'
     clearTimeout(this.timer)
     clearInterval(this.ticker)
@@ -143,7 +169,7 @@ export class Drive implements UiHandle {
 
   private key(data: string): void {
     if (data === focusIn || data === focusOut) return this.focus(data === focusIn)
-    if (isKeyRelease(data)) return
+    if (isKeyRelease(data) || this.screen.key(data)) return
     this.hint = undefined
     if (!this.overlays.key(data, (action) => this.is(data, action)) && !this.command(data)) this.prompt.key(data)
     this.draw(true)
@@ -221,6 +247,10 @@ export class Drive implements UiHandle {
     if (this.state !== 'open') return
     this.tokens = Math.max(0, this.tokens - 1)
     const { columns } = this.port
+    if (this.screen.stale) {
+      this.shown.again()
+      this.screen.renew()
+    }
     const { theme, shown, screen } = this
     const overlay = this.overlays.rows(columns, screen.room - 2, theme)
     const prompt = this.prompt.rows(columns)

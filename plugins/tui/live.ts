@@ -1,4 +1,5 @@
 import { truncateToWidth, visibleWidth } from './parts.js'
+import type { DrawnSurface } from './surface.js'
 import type { TerminalPort } from './terminal_io.js'
 import { fitRow } from './theme.js'
 
@@ -15,7 +16,9 @@ const [hide, show] = ['\u001b[?25l', '\u001b[?25h']
  * terminal but one row, and only that is drawn anew, only rows that differ, each frame in one write. Nothing above is ever erased, so the
  * history of the terminal stays whole.
  */
-export class LiveScreen {
+export class LiveScreen implements DrawnSurface {
+  // What was written stays as it is.
+  readonly stale = false
   /** The rows of the live part as they stand there, and how wide the terminal was then. */
   private drawn: string[] = []
   private columns: number
@@ -27,7 +30,14 @@ export class LiveScreen {
   private shown = true
   private out = ''
 
-  constructor(private readonly port: TerminalPort) {
+  /** When each row of the live part was written. */
+  private written: number[] = []
+
+  /** `late_ms`: for so long after it changed its width the terminal may not say so. */
+  constructor(
+    private readonly port: TerminalPort,
+    private readonly late_ms = 0,
+  ) {
     this.columns = port.columns
     this.height = port.rows
   }
@@ -35,6 +45,15 @@ export class LiveScreen {
   /** Rows that the live part may take. */
   get room(): number {
     return Math.max(1, this.port.rows - 1)
+  }
+
+  renew(): void {}
+  resized(): void {}
+  key(): boolean {
+    return false
+  }
+  rest(): string[] {
+    return []
   }
 
   /** Moves finished rows up and shows this as the live part. Returns how many bytes were written. */
@@ -46,6 +65,8 @@ export class LiveScreen {
     if (columns !== this.columns || this.port.rows !== this.height) this.forget()
     if (finished.length > 0) this.moveUp(finished.map(fit), rows)
     else this.redraw(rows)
+    const now = performance.now()
+    this.written = rows.map((row, at) => (finished.length === 0 && row === this.drawn[at] ? (this.written[at] ?? now) : now))
     this.drawn = rows
     this.top += finished.length
     this.deepest = Math.max(this.deepest, this.top + rows.length - 1)
@@ -66,7 +87,9 @@ export class LiveScreen {
   private forget(): void {
     const { columns, rows } = this.port
     // The row of the cursor is cut by some terminals and folded by others; rows too few leave a remnant, rows too many would erase what is finished.
-    const heights = this.drawn.map((row, at) => (at === this.at.row ? 1 : Math.max(1, Math.ceil(visibleWidth(row) / columns))))
+    // What was written when it may have been as wide as now already was not folded by it.
+    const folded = performance.now() - this.late_ms
+    const heights = this.drawn.map((row, at) => (at === this.at.row || this.written[at]! > folded ? 1 : Math.max(1, Math.ceil(visibleWidth(row) / columns))))
     const sum = (rows: readonly number[]): number => rows.reduce((all, one) => all + one, 0)
     const gap = this.deepest - (this.top + this.drawn.length - 1)
     // Where rows below the cursor are folded, it stands elsewhere afterwards, each terminal its own way; what stood on the last row stays there.

@@ -1,7 +1,7 @@
 /** What a session does when the process is stopped, goes on, or has to end. */
 export interface SignalHandlers {
-  /** Gives the terminal back; at once. */
-  leave(): void
+  /** Gives the terminal back; at once. `over`: for good. */
+  leave(over: boolean): void
   /** Takes it again. */
   enter(): void
   /** Somebody outside wants the process to end. */
@@ -16,7 +16,7 @@ const ending = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 export function guardTerminal({ leave, enter, end }: SignalHandlers): () => void {
   let timer: NodeJS.Timeout | undefined
   const stopped = (): void => {
-    leave()
+    leave(false)
     // Without a handler of a host nobody stops the process now.
     if (process.listenerCount('SIGTSTP') > 1) return
     process.off('SIGTSTP', stopped)
@@ -35,19 +35,20 @@ export function guardTerminal({ leave, enter, end }: SignalHandlers): () => void
       end(signal)
       if (process.listenerCount(signal) > 1) return
       // As without us: the process ends by the signal, with the terminal as it was.
-      leave()
+      leave(true)
       process.off(signal, ended)
       process.kill(process.pid, signal)
     }
     return [signal, ended] as const
   })
-  process.on('exit', leave)
+  const gone = (): void => leave(true)
+  process.on('exit', gone)
   process.prependListener('SIGTSTP', stopped)
   process.on('SIGCONT', continued)
   for (const [signal, ended] of enders) process.prependListener(signal, ended)
   return () => {
     clearTimeout(timer)
-    process.off('exit', leave)
+    process.off('exit', gone)
     process.off('SIGTSTP', stopped)
     process.off('SIGCONT', continued)
     for (const [signal, ended] of enders) process.off(signal, ended)

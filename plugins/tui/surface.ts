@@ -1,4 +1,26 @@
+import type { CursorPlace } from './live.js'
 import type { SessionOptions } from './types.js'
+
+/** Where frames are drawn: below the history of the shell, or on the second screen. */
+export interface DrawnSurface {
+  /** Rows that the live part may take. */
+  readonly room: number
+  /** What is finished has to come again, for another width. */
+  readonly stale: boolean
+  renew(): void
+  /** Shows what is finished and, below it, the live part. Returns how many bytes were written. */
+  frame(finished: readonly string[], live: readonly string[], cursor?: CursorPlace): number
+  /** The live part is drawn as a whole the next time. */
+  clear(): void
+  /** The terminal has, or had, another size. */
+  resized(): void
+  /** The terminal says in which of its rows the session began, the first being 1. */
+  beganAt(row: number): void
+  /** Returns whether the key was for the surface. */
+  key(data: string): boolean
+  /** What is left to write when the terminal shows its first screen again. */
+  rest(): readonly string[]
+}
 
 const smallest = { columns: 20, rows: 6 }
 

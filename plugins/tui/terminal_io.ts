@@ -18,8 +18,8 @@ export interface TerminalPort {
   write(text: string): void
   /** From now on keys come as they are pressed, one at a time. */
   open(on: PortReader): void
-  /** The terminal as it was before `open`, at once; may be called twice, and `open` again after it. */
-  restore(): void
+  /** The terminal as it was before `open`, at once, with these rows on it; may be called twice, and `open` again after it. */
+  restore(rows?: readonly string[]): void
 }
 
 /** A terminal that has not said by then that it knows the Kitty protocol is asked for the older way; who answers later is heard too. */
@@ -38,6 +38,8 @@ export class TtyPort implements TerminalPort {
   constructor(
     private readonly streams: Pick<SessionOptions, 'stdin' | 'output'>,
     private readonly keyboard: KeyboardProtocolSettings,
+    /** What is set before all else, and taken back after it. */
+    private readonly around: { enter: string; leave: string } = { enter: '', leave: '' },
   ) {
     this.buffer.on('data', (data) => this.key(data))
     this.buffer.on('paste', (text) => this.on?.key(`\u001b[200~${text}\u001b[201~`))
@@ -77,13 +79,13 @@ export class TtyPort implements TerminalPort {
     stdin.resume()
     output.on('resize', this.resized)
     output.on('error', this.gone)
-    this.left = sequences.leave
+    this.left = sequences.leave + this.around.leave
     this.asked = true
-    this.write(sequences.enter + sequences.where + (this.keyboard.enabled ? sequences.query : ''))
+    this.write(this.around.enter + sequences.enter + sequences.where + (this.keyboard.enabled ? sequences.query : ''))
     if (this.keyboard.enabled) this.timer = setTimeout(() => this.fallBack(), answer_ms).unref()
   }
 
-  restore(): void {
+  restore(rows: readonly string[] = []): void {
     if (!this.on) return
     const { stdin, output } = this.streams
     this.on = undefined
@@ -91,7 +93,7 @@ export class TtyPort implements TerminalPort {
     stdin.off('data', this.read)
     output.off('resize', this.resized)
     setKittyProtocolActive(false)
-    this.writeNow(this.left)
+    this.writeNow(this.left + rows.map((row) => `${row}\r\n`).join(''))
     stdin.setRawMode?.(this.was_raw)
     stdin.pause()
     this.buffer.clear()

@@ -23,8 +23,9 @@ export const sequences = {
   popOtherKeys: '\u001b[>4;0m',
   alternate: '\u001b[?1049h',
   leaveAlternate: '\u001b[?1049l',
-  mouse: '\u001b[?1000h\u001b[?1006h',
-  leaveMouse: '\u001b[?1006l\u001b[?1000l',
+  /** Buttons, and moves while one is pressed. */
+  mouse: '\u001b[?1002h\u001b[?1006h',
+  leaveMouse: '\u001b[?1006l\u001b[?1002l',
 } as const
 
 /** The flags of the Kitty keyboard protocol: https://sw.kovidgoyal.net/kitty/keyboard-protocol/. */

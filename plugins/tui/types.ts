@@ -69,6 +69,8 @@ export type UiCommand =
   | { type: 'overlay'; overlay: Overlay }
   | { type: 'close_overlay'; id: string }
   | { type: 'theme'; name: ThemeName }
+  /** Where the session is drawn from now on. */
+  | { type: 'surface'; surface: SessionSurface }
   /** Gives the terminal to somebody else, as it was before, until `resume`. */
   | { type: 'suspend' | 'resume' | 'redraw' | 'shutdown' }
   /** The title of the window. */

@@ -2,12 +2,13 @@ import { homeOf } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { settingsDraft, settingsFile, writeDraft } from '../../lib/own_files/index.js'
 import { oneLine, say } from '../../lib/terminal/index.js'
-import { themeOfTerminal, type ThemeName } from '../../tui/index.js'
+import { themeOfTerminal, type SessionSurface, type ThemeName } from '../../tui/index.js'
 import type { Sitting } from './sitting.js'
 
 /** The block `ui` of the settings. */
 interface UiSettings {
   theme: ThemeName | 'auto'
+  surface: SessionSurface
   key_bindings?: Record<string, string[]>
 }
 export const uiSettings = (kernel: Kernel): UiSettings => kernel.settings['ui'] as unknown as UiSettings

@@ -1,7 +1,7 @@
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
 import { definedOnly, printFailure, sessionOptions, withAgent, wordsOf, type SessionFlags } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
-import { spawnSession, type UiEvent, type UiSession } from '../../tui/index.js'
+import { spawnSession, type SessionSurface, type UiEvent, type UiSession } from '../../tui/index.js'
 import { branchOf } from './branch.js'
 import { offeredFiles, imagesNamed } from './attachments.js'
 import { menuOf, runMeanwhile, runOwn } from './commands.js'
@@ -16,8 +16,8 @@ import { asksHere, Sitting } from './sitting.js'
 import { Transcript } from './transcript.js'
 
 /** The chat on a screen: what is finished stands in the scrollback, what is under way and the editor below it. */
-export async function atScreen(kernel: Kernel, { context, ...flags }: SessionFlags, terminal: Io, images: GivenImage[]): Promise<number> {
-  const { session, io, face } = opened(kernel, terminal)
+export async function atScreen(kernel: Kernel, { context, surface, ...flags }: SessionFlags & { surface?: SessionSurface }, terminal: Io, images: GivenImage[]): Promise<number> {
+  const { session, io, face } = opened(kernel, terminal, surface)
   const { handle } = session
   const options: AgentOptions = {
     surface: 'chat',
@@ -83,7 +83,7 @@ async function showPast({ kernel, handle }: Sitting, id: string): Promise<void> 
   }
 }
 
-function opened(kernel: Kernel, terminal: Io): { session: UiSession; io: Io; face: Sitting } {
+function opened(kernel: Kernel, terminal: Io, surface = uiSettings(kernel).surface): { session: UiSession; io: Io; face: Sitting } {
   const { env } = terminal
   let face: Sitting | undefined
   const theme = chosenTheme(uiSettings(kernel).theme, env)
@@ -96,9 +96,12 @@ function opened(kernel: Kernel, terminal: Io): { session: UiSession; io: Io; fac
   const stdin = terminal.stdin as NodeJS.ReadStream
   const output = (terminal.screen ?? terminal.stderr) as NodeJS.WriteStream
   const early = terminal.front as ChatFront | undefined
-  const session = early?.session ?? spawnSession({ stdin, output, env, theme, placeholder: chatPlaceholder, workspaceRoot: kernel.workspace })
-  if (early) early.taken = true
+  const session = early?.session ?? spawnSession({ stdin, output, env, theme, placeholder: chatPlaceholder, surface, workspaceRoot: kernel.workspace })
   const { handle } = session
+  if (early) {
+    early.taken = true
+    if (surface === 'alternate') handle.send({ type: 'surface', surface })
+  }
   handle.send({ type: 'theme', name: theme })
   handle.send({ type: 'offer', ...offer })
   handle.send({ type: 'queue', items: [] })

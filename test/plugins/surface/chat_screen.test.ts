@@ -62,6 +62,24 @@ describe('the chat on a screen', () => {
     expect(faultsOf(raw())).toEqual([])
   }, 60_000)
 
+  it('is drawn on the second screen where the settings or --surface say so, and leaves what was said on the first one', async () => {
+    const peer = await startPeer([{ content: 'It is **so**.' }, { content: 'It is **so**.' }])
+    held.push(peer)
+    for (const [words, surface] of [[[], 'alternate'], [['chat', '--surface', 'alternate'], 'inline']] as const) {
+      const place = await home(peer, {}, { settings: { ui: { surface } } })
+      held.push(place)
+      const { type, until, end, screen, text: shown } = await drawn(place, [...words])
+      await until(ready)
+      type('hi there\r')
+      await until('It is so.')
+      expect(screen.buffer.active.type).toBe('alternate')
+      type('\u0004')
+      expect(await end()).toBe(0)
+      expect(screen.buffer.active.type).toBe('normal')
+      for (const part of ['> hi there', 'It is so.']) expect(count(shown(), part), part).toBe(1)
+    }
+  }, 60_000)
+
   it('gives the terminal back before it says why it cannot start', async () => {
     const place = await home({ url: 'http://127.0.0.1:9' }, { 'vtcode.config.json': '{ "policy": { "mode": 7 } }' })
     held.push(place)

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import headless from '@xterm/headless'
 import { afterEach, describe, expect, it } from 'vitest'
 import { spawnSession, type SessionOptions, type UiEvent } from '../../../build/plugins/tui/index.js'
+import { memoryTerminal } from '../../support/memory_terminal.js'
 import { faultsOf } from '../../support/screen.js'
 
 const open: (() => void)[] = []
@@ -12,31 +12,12 @@ afterEach(() => {
 
 /** A session on a terminal in memory. */
 function session(options: Partial<SessionOptions> = {}, { columns = 60, rows = 20 } = {}) {
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, isRaw: false, setRawMode: (on: boolean) => (stdin.isRaw = on) })
-  const screen = new headless.Terminal({ cols: columns, rows, scrollback: 50_000, allowProposedApi: true })
-  const frames: string[] = []
-  const output = Object.assign(new PassThrough(), { isTTY: true, columns, rows })
-  output.on('data', (chunk: Buffer) => {
-    frames.push(String(chunk))
-    screen.write(chunk)
-  })
+  const at = memoryTerminal({ columns, rows })
+  const { stdin, output } = at
   const events: UiEvent[] = []
   const { handle } = spawnSession({ stdin, output, env: {}, theme: 'dark', onEvent: (event) => void events.push(event), ...options })
   open.push(() => handle.send({ type: 'shutdown' }))
-  const lines = () => Array.from({ length: screen.buffer.active.length }, (_, at) => screen.buffer.active.getLine(at)!.translateToString(true))
-  const text = () => lines().join('\n').trimEnd()
-  return {
-    handle, events, screen, frames, stdin, text,
-    type: (data: string) => void stdin.write(data),
-    /** As a terminal does that has drawn all it got. */
-    async resize(columns: number, rows: number) {
-      await new Promise<void>((resolve) => screen.write('', resolve))
-      screen.resize(columns, rows)
-      Object.assign(output, { columns, rows })
-      output.emit('resize')
-    },
-    until: (wanted: string | RegExp) => expect.poll(text, { timeout: 10_000, message: String(wanted) }).toMatch(wanted),
-  }
+  return { ...at, handle, events }
 }
 const count = (text: string, part: string): number => text.split(part).length - 1
 
@@ -123,6 +104,58 @@ describe('the screen', () => {
     await until('done')
     expect(frames.join('')).toContain('\u001b[31mred')
     expect(text()).toMatch(/red\n100 %\ndone/)
+  })
+})
+
+describe('the second screen', () => {
+  it('is scrolled by pages and the wheel, drawn anew for another size, and leaves what was said on the first one', async () => {
+    const { handle, until, frames, type, resize, text, screen, drawn } = session({ surface: 'alternate' })
+    expect(screen.buffer.active.type).toBe('normal')
+    for (let at = 0; at < 60; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `message ${at}.` } })
+    await until('message 59.')
+    expect([screen.buffer.active.type, text().includes('message 40.')]).toEqual(['alternate', false])
+    type('draft\u001b[5~')
+    await until(/message 26\.[^]*message 42\.\n\n> draft/)
+    handle.send({ type: 'commit', block: { kind: 'text', text: 'new one.' } })
+    type('\u001b[<64;5;5M')
+    await until(/^message 23\.[^]*message 39\.\n\n> draft/)
+    type('\u001b[6~\u001b[6~')
+    await until(/new one\.\n\n> draft/)
+    await resize(12, 10)
+    await until(/message 59\.\nnew one\.\n\n> draft$/)
+    await resize(60, 20)
+    await until(/^message 44\.[^]*new one\.\n\n> draft$/)
+    frames.length = 0
+    handle.send({ type: 'shutdown' })
+    await handle.closed
+    await drawn()
+    expect([screen.buffer.active.type, text().split('\n')]).toEqual(['normal', [...Array.from({ length: 60 }, (_, at) => `message ${at}.`), 'new one.']])
+  })
+
+  it('copies what is marked with the mouse, and shows it marked meanwhile', async () => {
+    const { handle, until, frames, type } = session({ surface: 'alternate' })
+    for (let at = 0; at < 40; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `漢字 line ${at}.` } })
+    await until('line 39.')
+    type('\u001b[<0;6;3M\u001b[<32;7;4M')
+    await expect.poll(() => frames.join('')).toMatch(/\u001b\[7mline 25\./)
+    type('\u001b[<0;7;4m')
+    await expect.poll(() => frames.join('')).toContain(`\u001b]52;c;${Buffer.from('line 25.\n漢字 li').toString('base64')}\u0007`)
+  })
+
+  it('is given back when the process is stopped, and can be left for the first one and come to', async () => {
+    const { handle, until, screen, text, drawn } = session()
+    handle.send({ type: 'commit', block: { kind: 'text', text: 'inline one.' } })
+    handle.send({ type: 'surface', surface: 'alternate' })
+    handle.send({ type: 'commit', block: { kind: 'text', text: 'second one.' } })
+    await until(/^second one\./)
+    handle.send({ type: 'suspend' })
+    await drawn()
+    expect([screen.buffer.active.type, text()]).toEqual(['normal', 'inline one.'])
+    handle.send({ type: 'resume' })
+    await until(/^second one\./)
+    handle.send({ type: 'surface', surface: 'inline' })
+    handle.send({ type: 'commit', block: { kind: 'text', text: 'third one.' } })
+    await until(/^inline one\.\nsecond one\.\nthird one\.\n\n>/)
   })
 })
 

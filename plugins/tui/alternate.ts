@@ -1,0 +1,162 @@
+import { visible } from '../../core/base/index.js'
+import type { CursorPlace } from './live.js'
+import { truncateToWidth, visibleWidth } from './parts.js'
+import type { DrawnSurface } from './surface.js'
+import type { TerminalPort } from './terminal_io.js'
+import { fitRow } from './theme.js'
+import type { SessionOptions } from './types.js'
+
+interface Point {
+  /** Of the terminal, from 0. */
+  row: number
+  column: number
+}
+const [begin, end] = ['\u001b[?2026h', '\u001b[?2026l']
+const graphic = /\u001b\[[\d;:]*m/g
+const keys: Record<string, 'up' | 'down'> = { '\u001b[5~': 'up', '\u001b[6~': 'down' }
+
+/**
+ * The second screen of a terminal: what is finished is kept here and scrolled by ourselves, the live part stands at the bottom. When a
+ * session ends, all that was finished is written to the first screen.
+ */
+export class AlternateScreen implements DrawnSurface {
+  private readonly finished: string[] = []
+  private drawn: string[] = []
+  private live: readonly string[] = []
+  private cursor: CursorPlace | undefined
+  private columns: number
+  /** Rows between the end of what is finished and what is seen. */
+  private back = 0
+  private marked: { from: Point; to: Point } | undefined
+
+  constructor(
+    private readonly port: TerminalPort,
+    private readonly how: SessionOptions['fullscreen'],
+    private readonly copy: (text: string) => void,
+  ) {
+    this.columns = port.columns
+  }
+
+  get room(): number {
+    return Math.max(1, this.port.rows - 1)
+  }
+  /** What is finished was made for another width. */
+  get stale(): boolean {
+    return this.columns !== this.port.columns
+  }
+  /** All that is finished comes again. */
+  renew(): void {
+    this.finished.length = 0
+    this.columns = this.port.columns
+    this.clear()
+  }
+
+  frame(finished: readonly string[], live: readonly string[], cursor?: CursorPlace): number {
+    this.finished.push(...finished.map((row) => this.fit(row)))
+    // Who reads above stays there.
+    if (this.back > 0) this.back += finished.length
+    const over = Math.max(0, live.length - this.room)
+    this.live = live.slice(over).map((row) => this.fit(row))
+    this.cursor = cursor && { row: Math.max(0, cursor.row - over), column: Math.min(cursor.column, this.port.columns - 1) }
+    return this.draw()
+  }
+  clear(): void {
+    this.drawn = []
+  }
+  // It may be as it was again, and what stood there not.
+  resized(): void {
+    this.clear()
+  }
+  beganAt(): void {}
+  rest(): string[] {
+    return this.finished
+  }
+
+  /** Pages, the wheel of the mouse, and what is marked with it. Returns whether the key was one of these. */
+  key(data: string): boolean {
+    const page = keys[data]
+    if (page) this.scroll(page === 'up' ? this.above : -this.above)
+    else if (!this.mouse(data)) return false
+    this.draw()
+    return true
+  }
+
+  private mouse(data: string): boolean {
+    const [, button, column, row, kind] = /^\u001b\[<(\d+);(\d+);(\d+)([Mm])$/.exec(data) ?? []
+    if (button === undefined) return false
+    const at = { row: Number(row) - 1, column: Number(column) - 1 }
+    if (button === '64' || button === '65') this.scroll(button === '64' ? this.how.scrollSpeed : -this.how.scrollSpeed)
+    else if (button === '0' && kind === 'M') this.marked = { from: at, to: at }
+    else if (button === '32' && this.marked) this.marked = { ...this.marked, to: at }
+    else if (button === '0' && this.marked) this.taken()
+    return true
+  }
+
+  /** What is marked when the button is let go is copied. */
+  private taken(): void {
+    const text = this.seen().flatMap((row, at) => {
+      const [from, to] = this.span(at) ?? []
+      return from === undefined ? [] : [cutRow(row, from, to!)[1].trimEnd()]
+    })
+    this.marked = undefined
+    if (this.how.copyOnSelect && text.join('') !== '') this.copy(text.join('\n'))
+  }
+
+  /** The columns of a row that are marked. */
+  private span(row: number): readonly [from: number, to: number] | undefined {
+    if (!this.marked) return undefined
+    const { from, to } = this.marked
+    const [first, last] = from.row < to.row || (from.row === to.row && from.column <= to.column) ? [from, to] : [to, from]
+    if (row < first.row || row > last.row || (first.row === last.row && first.column === last.column)) return undefined
+    return [row === first.row ? first.column : 0, row === last.row ? last.column + 1 : this.port.columns]
+  }
+
+  private get above(): number {
+    return Math.max(1, this.port.rows - this.live.length)
+  }
+  private scroll(by: number): void {
+    this.back = Math.max(0, Math.min(this.finished.length - this.above, this.back + by))
+  }
+
+  /** The rows of the terminal, top to bottom. */
+  private seen(): string[] {
+    const height = Math.max(0, this.port.rows - this.live.length)
+    const until = this.finished.length - this.back
+    const rows = this.finished.slice(Math.max(0, until - height), until)
+    return [...rows, ...Array.from({ length: height - rows.length }, () => ''), ...this.live]
+  }
+
+  private draw(): number {
+    const rows = this.seen()
+    // A terminal of another height moved what stood there.
+    if (this.drawn.length !== rows.length) this.drawn = []
+    let out = ''
+    for (const [at, row] of rows.entries()) {
+      const [from, to] = this.span(at) ?? []
+      const [before, marked, behind] = from === undefined ? [row, '', ''] : cutRow(row, from, to!)
+      const text = marked === '' ? row : `${before}\u001b[7m${marked}\u001b[0m${behind}`
+      if (text !== this.drawn[at]) out += `\u001b[${at + 1};1H\u001b[K${text}`
+      this.drawn[at] = text
+    }
+    const { cursor } = this
+    const place = cursor ? `\u001b[${rows.length - this.live.length + cursor.row + 1};${cursor.column + 1}H\u001b[?25h` : '\u001b[?25l'
+    const frame = begin + out + place + end
+    this.port.write(frame)
+    return Buffer.byteLength(frame)
+  }
+
+  private fit(row: string): string {
+    return fitRow(row, this.port.columns, (text, most) => truncateToWidth(text, most, ''))
+  }
+}
+
+/** What stands before, in and behind these columns, without colors. */
+function cutRow(row: string, from: number, to: number): [before: string, marked: string, behind: string] {
+  const parts: [string, string, string] = ['', '', '']
+  let column = 0
+  for (const letter of visible(row.replace(graphic, ''))) {
+    parts[column < from ? 0 : column < to ? 1 : 2] += letter
+    column += visibleWidth(letter)
+  }
+  return parts
+}
