@@ -1,7 +1,6 @@
 import { visible } from '../../core/base/index.js'
-import type { CursorPlace } from './live.js'
 import { truncateToWidth, visibleWidth } from './parts.js'
-import type { DrawnSurface } from './surface.js'
+import type { CursorPlace, DrawnSurface } from './surface.js'
 import type { TerminalPort } from './terminal_io.js'
 import { fitRow } from './theme.js'
 import type { SessionOptions } from './types.js'

@@ -1,13 +1,8 @@
 import { truncateToWidth, visibleWidth } from './parts.js'
-import type { DrawnSurface } from './surface.js'
+import type { CursorPlace, DrawnSurface } from './surface.js'
 import type { TerminalPort } from './terminal_io.js'
 import { fitRow } from './theme.js'
 
-/** Where the cursor of the terminal is to stand: in which row of the live part, and behind how many columns. */
-export interface CursorPlace {
-  row: number
-  column: number
-}
 const [begin, end] = ['\u001b[?2026h', '\u001b[?2026l']
 const [hide, show] = ['\u001b[?25l', '\u001b[?25h']
 

@@ -1,6 +1,6 @@
 import { visible } from '../../core/base/index.js'
 import { MenuCompletion } from './completion.js'
-import type { CursorPlace } from './live.js'
+import type { CursorPlace } from './surface.js'
 import { CURSOR_MARKER, Editor, visibleWidth, type EditorTheme, type TUI } from './parts.js'
 import type { Theme } from './theme.js'
 import type { SessionOptions } from './types.js'

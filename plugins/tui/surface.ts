@@ -1,6 +1,10 @@
-import type { CursorPlace } from './live.js'
 import type { SessionOptions } from './types.js'
 
+/** Where the cursor of the terminal is to stand: in which row of the live part, and behind how many columns. */
+export interface CursorPlace {
+  row: number
+  column: number
+}
 /** Where frames are drawn: below the history of the shell, or on the second screen. */
 export interface DrawnSurface {
   /** Rows that the live part may take. */

@@ -5,8 +5,9 @@ import type { Io } from '../../../core/index.js'
 // A line as it fits most terminals.
 const width = 80
 
-// What comes within this time was pasted, not typed, and is one message.
+// What comes within this time was pasted, not typed, and is one message, where the terminal does not say what is pasted.
 const paste_ms = 15
+const [pastesOn, pastesOff] = ['\u001b[?2004h', '\u001b[?2004l']
 
 /**
  * The one reader of a terminal. A line goes to the question that is open, else to whoever waits for one, else, while something is under
@@ -19,6 +20,9 @@ export class Keyboard {
   private reader: Interface | undefined
   private history: string[] = []
   private pasted: string[] = []
+  /** The lines of what is pasted, of which the last one is being typed on. */
+  private held: string[] = []
+  private pasting = false
   private waiting: ((text: string | undefined) => void) | undefined
   private signal: AbortSignal
   private armed = false
@@ -31,7 +35,8 @@ export class Keyboard {
     this.signal = terminal.signal
     terminal.signal.addEventListener('abort', this.end)
     terminal.interrupts?.(this.interrupted)
-    process.on('SIGCONT', this.redraw)
+    process.on('SIGCONT', this.continued)
+    process.on('exit', this.restore)
     this.open()
   }
 
@@ -71,22 +76,48 @@ export class Keyboard {
     this.end()
     this.terminal.signal.removeEventListener('abort', this.end)
     this.terminal.interrupts?.(undefined)
-    process.off('SIGCONT', this.redraw)
+    process.off('SIGCONT', this.continued)
+    process.off('exit', this.restore)
   }
 
   private open(): void {
     const reader = (this.reader = createInterface({ input: this.terminal.stdin, output: this.screen, history: this.history }))
     // What is typed begins a line of its own.
-    this.terminal.stdin.prependListener('keypress', this.breakLine)
-    reader.once('close', () => this.terminal.stdin.off('keypress', this.breakLine))
+    this.terminal.stdin.prependListener('keypress', this.before)
+    this.mode(pastesOn)
+    reader.once('close', () => {
+      this.terminal.stdin.off('keypress', this.before)
+      this.mode(pastesOff)
+    })
     reader.on('history', (history) => (this.history = [...history]))
     reader.on('line', (text) => {
+      if (this.pasting) return void this.held.push(text)
+      if (this.held.length > 0) text = [...this.held.splice(0), text].join('\n')
       if (this.pasted.push(text) === 1) setTimeout(() => this.take(), paste_ms)
     })
     reader.on('close', () => reader === this.reader && this.end())
     // In raw mode these are keys; they mean what they mean elsewhere.
     reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
-    reader.on('SIGTSTP', () => process.kill(0, 'SIGTSTP'))
+    reader.on('SIGTSTP', () => {
+      this.mode(pastesOff)
+      process.kill(0, 'SIGTSTP')
+    })
+  }
+
+  /** What is pasted is text, its line ends too: nothing is sent before Enter is typed. */
+  private readonly before = (_text: unknown, key: { name?: string } | undefined): void => {
+    if (key?.name === 'paste-start' || key?.name === 'paste-end') this.pasting = key.name === 'paste-start'
+    else this.breakLine()
+  }
+  private mode(sequence: string): void {
+    if (this.terminal.env['TERM'] !== 'dumb') this.screen.write(sequence)
+  }
+  private readonly restore = (): void => {
+    if (this.reader) this.mode(pastesOff)
+  }
+  private readonly continued = (): void => {
+    this.mode(pastesOn)
+    this.redraw()
   }
 
   private take(): void {
@@ -101,7 +132,8 @@ export class Keyboard {
 
   /** Ctrl-C while nothing is under way: empties the line; on an empty one the first warns and the second ends. */
   private readonly interrupted = (): boolean => {
-    const empty = this.reader?.line === ''
+    const dropped = this.held.splice(0).length > 0
+    const empty = this.reader?.line === '' && !dropped
     if (empty && this.armed) this.end()
     else if (empty) this.io.stderr.write('Ctrl-C once more ends the chat.\n')
     else this.erase()

@@ -1,6 +1,6 @@
 import { visibleLine } from '../../../core/base/index.js'
 import { blockRows } from '../blocks.js'
-import type { CursorPlace } from '../live.js'
+import type { CursorPlace } from '../surface.js'
 import { matchesKey, visibleWidth } from '../parts.js'
 import { LineInput } from './line_input.js'
 import type { Theme } from '../theme.js'

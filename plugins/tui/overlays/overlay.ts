@@ -1,5 +1,5 @@
 import type { Theme } from '../theme.js'
-import type { CursorPlace } from '../live.js'
+import type { CursorPlace } from '../surface.js'
 
 /** What came of an overlay; no value: it was left. */
 export interface OverlayAnswer {

@@ -1,4 +1,4 @@
-import type { CursorPlace } from '../live.js'
+import type { CursorPlace } from '../surface.js'
 import { matchesKey } from '../parts.js'
 import type { Theme } from '../theme.js'
 import type { Action, Overlay } from '../types.js'

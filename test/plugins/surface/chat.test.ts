@@ -60,6 +60,27 @@ it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt
   expect((await end()).code).toBe(0)
 }, 120_000)
 
+it('what is pasted sends nothing by its line ends, and is one message with what is typed behind it; Ctrl-C drops it', async () => {
+  const { peer, terminal, until, end } = await atTerminal([{ content: 'quick' }])
+  await until('> ')
+  terminal.write('\x1b[200~dropped\rthis\r\x1b[201~')
+  await until('this')
+  await sleep(200)
+  terminal.write('\x03')
+  await sleep(300)
+  terminal.write('\x1b[200~Error: x\r  at one\r  at two\r\x1b[201~')
+  await until('at two')
+  await sleep(200)
+  expect(peer.bodies).toEqual([])
+  terminal.write('what is it?\r')
+  await until('quick')
+  expect(said(peer)).toEqual(['Error: x\n  at one\n  at two\nwhat is it?'])
+  await until('> ')
+  terminal.write('/quit\r')
+  const { code, rest } = await end()
+  expect([code, rest.lastIndexOf('\x1b[?2004l') > rest.lastIndexOf('\x1b[?2004h')]).toEqual([0, true])
+}, 60_000)
+
 it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
   const { peer, terminal, until, end } = await atTerminal([...Array.from({ length: 5 }, (_, index) => ({ content: `${'word '.repeat(4000)}answer ${index}` })), slow, { content: 'quick' }])
   for (let index = 0; index < 5; index++) {

@@ -193,6 +193,14 @@ describe('the editor', () => {
     expect((events[1] as { text: string }).text.length).toBe(long.length)
   }, 60_000)
 
+  it('takes bytes that are no UTF-8 as such, and letters that come in pieces as letters', async () => {
+    const { stdin, handle, until } = session()
+    const [first, second] = [Buffer.from('漢').subarray(0, 2), Buffer.from('漢').subarray(2)]
+    for (const bytes of [Buffer.from([0x61, 0xff, 0xfe, 0x62]), first, second]) (stdin.write(bytes), await sleep(40))
+    await until('b漢')
+    expect(handle.input).toBe('a\ufffd\ufffdb漢')
+  })
+
   it('puts the cursor of the terminal where the text is typed, for input methods', async () => {
     const { type, screen, until } = session()
     type('漢字 ab')
