@@ -37,7 +37,7 @@ export class Claims {
   }
 
   all(): RunClaim[] {
-    return readdirSync(this.folder).flatMap((name) => (named.test(name) ? (this.read(name) ?? []) : []))
+    return readdirSync(this.folder).flatMap((name) => (named.test(name) ? (this.read(name) ?? []) : this.sweep(name)))
   }
 
   of(task: string): RunClaim[] {
@@ -91,6 +91,14 @@ export class Claims {
 
   private markOf({ task, run }: RunClaim): string {
     return join(this.folder, `${task}.${run}.cancel`)
+  }
+
+  /** What somebody wrote who was killed before it had its name goes once nobody can be at it. */
+  private sweep(name: string): [] {
+    const file = join(this.folder, name)
+    const changed = /\.json\.\d+$/.test(name) ? (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) : Infinity
+    if (Date.now() - changed > heartbeat.dead_ms) rmSync(file, { force: true })
+    return []
   }
 
   /** What is no claim goes: nobody could end it. */

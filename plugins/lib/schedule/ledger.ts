@@ -145,10 +145,11 @@ export class RunLedger {
     const begun_at = new Date(this.clock.now()).toISOString()
     const dir = join(this.store.state, 'runs', task.id, `${begun_at.replace(/[-:.]/g, '')}_${run}`)
     const claim: RunClaim = { v: 1, run, task: task.id, base, attempt, ...(manual && { manual }), begun_at, dir, holder: thisHolder() }
+    // The claim comes first: a run that nobody claims would never end.
+    this.claims.write(claim)
     makeFolder(dir, 0o700)
     const record: RunRecord = { v: 1, run, task: task.id, base_run_at: base, attempt, started_at: begun_at }
     writeStateSync(join(dir, 'run.json'), JSON.stringify(record), { durable: false })
-    this.claims.write(claim)
     return claim
   }
 
@@ -156,6 +157,7 @@ export class RunLedger {
     const now = this.clock.now()
     const begun: RunRecord = recordIn(claim.dir) ?? { v: 1, run: claim.run, task: task.id, base_run_at: claim.base, attempt: claim.attempt, started_at: claim.begun_at }
     const record: RunRecord = { ...begun, ended_at: new Date(now).toISOString(), ...how }
+    makeFolder(claim.dir, 0o700)
     writeStateSync(join(claim.dir, 'run.json'), JSON.stringify(record))
     const mayRepeat = claim.attempt === 1 && !claim.manual && task.catch_up !== 'none' && now - Date.parse(claim.base) <= task.catch_up_window_secs * 1000
     const again = how.status === 'interrupted' && mayRepeat

@@ -132,7 +132,7 @@ describe('vtcode schedule serve', () => {
     victim.kill('SIGKILL')
     // Who lives looks for the dead every half minute; who comes finds them at once.
     const third = serve(place)
-    const settled = (): boolean => all.every(({ id }) => runsOf(store, id).length > 0 && runsOf(store, id).every(({ status }) => status !== undefined)) && readdirSync(join(store.state, 'claims')).length === 0
+    const settled = (): boolean => all.every(({ id }) => runsOf(store, id).length > 0 && runsOf(store, id).every(({ status }) => status !== undefined)) && !readdirSync(join(store.state, 'claims')).some((name) => name.endsWith('.json'))
     expect(await eventually(settled, rounds(240_000, 900_000)), third.said()).toBe(true)
     await new Promise((resolve) => setTimeout(resolve, 300))
     const wrong = all.flatMap(({ id, name }) => {

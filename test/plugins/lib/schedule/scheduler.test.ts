@@ -217,6 +217,17 @@ describe('who serves the same schedules', () => {
     expect((await t.at(2 * hour, second)).sort()).toEqual([`again ${base(2)}`, `never ${base(2)}`])
   })
 
+  it('leaves half a claim of somebody who was killed, and sweeps it after a while', () => {
+    const s = scene()
+    const scheduler = s.make()
+    const claims = join(s.store.state, 'claims')
+    for (const name of ['0123abcd.4567ef01.json.17', '0123abcd.4567ef02.json.18']) writeFileSync(join(claims, name), '{')
+    const before = new Date(Date.now() - 16 * 60_000)
+    utimesSync(join(claims, '0123abcd.4567ef01.json.17'), before, before)
+    scheduler.look()
+    expect(readdirSync(claims)).toEqual(['0123abcd.4567ef02.json.18'])
+  })
+
   it('takes whoever is silent for 15 minutes for dead, by a clock that nobody sets', async () => {
     const s = scene({ end: () => new Promise(() => {}) })
     await s.add('silent')
