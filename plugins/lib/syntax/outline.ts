@@ -98,9 +98,12 @@ export async function outlineSubjects(context: Context, input: OutlineInput): Pr
   return { files, single: false, listing }
 }
 
-/** Outlines kept by the version of the file, the least recently used forgotten first. */
+/** Outlines kept by the version of the file, the least recently used forgotten first: a directory that is drawn again must fit whole. */
 const cache = new Map<string, OutlineItem[]>()
-const mostCached = 512
+/** Some 25 MB. */
+const mostCachedItems = 100_000
+let cachedItems = 0
+const weight = (items: OutlineItem[]): number => items.reduce((sum, { members }) => sum + 1 + members.length, 1)
 
 type Identity = Pick<EntryStat, 'dev' | 'ino' | 'bytes' | 'mtime_ns' | 'mtime_ms'>
 
@@ -126,8 +129,14 @@ export function cached(version: string): OutlineItem[] | undefined {
 }
 
 export function remember(version: string, items: OutlineItem[]): void {
+  const before = cache.get(version)
+  cachedItems += weight(items) - (before ? weight(before) : 0)
   cache.set(version, items)
-  if (cache.size > mostCached) cache.delete(cache.keys().next().value!)
+  for (const [oldest, forgotten] of cache) {
+    if (cachedItems <= mostCachedItems || oldest === version) return
+    cachedItems -= weight(forgotten)
+    cache.delete(oldest)
+  }
 }
 
 /** Whether a file is left out for its size. Throws VT_INPUT_TOO_LARGE where it is the one that was named. */

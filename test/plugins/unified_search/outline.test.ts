@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
 
@@ -68,6 +69,25 @@ describe('a file', () => {
 })
 
 describe('a directory', () => {
+  it('of more files than one start of the program takes is drawn again without the program', async () => {
+    const files = Object.fromEntries(Array.from({ length: 700 }, (_, index) => [`m${index}.py`, `def f${index}():\n    pass\n`]))
+    await using ws = await bootKernel({ files })
+    // What changed just now is known by its bytes only.
+    for (const path of Object.keys(files)) utimesSync(join(ws.root, path), 1e9, 1e9)
+    const { resolveBinaryPath } = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js')
+    const [program, starts] = [join(ws.home, 'ast-grep'), join(ws.home, 'starts')]
+    writeFileSync(program, `#!/bin/sh\necho >>'${starts}'\nexec '${resolveBinaryPath()}' "$@"\n`, { mode: 0o755 })
+    process.env['VTCODE_AST_GREP_BIN'] = program
+    try {
+      const first = await outline(ws, { max_results: 2000 })
+      const started = readFileSync(starts, 'utf8').length
+      expect(started).toBeGreaterThan(1)
+      expect((await outline(ws, { max_results: 2000 })).files).toEqual(first.files)
+      expect(readFileSync(starts, 'utf8')).toHaveLength(started)
+    } finally {
+      delete process.env['VTCODE_AST_GREP_BIN']
+    }
+  })
   it('is drawn file by file in path order, by both engines', async () => {
     await using ws = await bootKernel({ files: project })
     const result = await outline(ws, {})
