@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, linkSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, constants, fstatSync, linkSync, lstatSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { writeStateSync } from './state_file.js'
@@ -61,9 +61,27 @@ function keptKey(home: string): Buffer {
   const file = join(home, 'approvals.key')
   const made = randomBytes(length)
   try {
-    return foundKey(file) ?? madeKey(file, made)
+    const key = foundKey(file) ?? madeKey(file, made)
+    sweepDrafts(home)
+    return key
   } catch {
     return made
+  }
+}
+
+/** A key that is being made is there for milliseconds; what is this old a killed process left. */
+const DRAFT_MS = 3_600_000
+
+/** Removes what processes left that were killed while they made the key. */
+function sweepDrafts(home: string): void {
+  try {
+    for (const name of readdirSync(home)) {
+      if (!/^approvals\.key\.\d+\.[0-9a-f]{8}(?:\.\d+)?$/.test(name)) continue
+      const stats = lstatSync(join(home, name), { throwIfNoEntry: false })
+      if (stats && !stats.isDirectory() && Date.now() - stats.mtimeMs > DRAFT_MS) rmSync(join(home, name), { force: true })
+    }
+  } catch {
+    // A home that cannot be listed keeps them; nothing reads them.
   }
 }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { loadSettings, type SettingsOptions } from '../config/index.js'
 import { discoverManifests, markers, pluginsOf } from '../manifests/index.js'
 import { findSkills, type SkillSettings } from '../skills/index.js'
-import { itemFor, itemForSkill, needsConsent, treesOnce, type Trust, type TrustItem } from '../trust/index.js'
+import { itemFor, itemForSkill, needsConsent, treesOnce, withSentences, type Trust, type TrustItem } from '../trust/index.js'
 
 /**
  * Everything in a workspace that needs the user's consent, given or not, without running any of it: settings
@@ -18,15 +18,15 @@ export async function consentItems({ user, trust, ...options }: SettingsOptions 
     if (!needsConsent(contribution)) continue
     try {
       const item = itemFor(contribution, options.workspace, tree)
-      const uncovered = [...new Set([...(found.get(item.id)?.uncovered ?? []), ...(item.uncovered ?? [])])]
-      found.set(item.id, { ...item, ...(uncovered.length > 0 && { uncovered }) })
+      found.set(item.id, withSentences(item, found.get(item.id)?.uncovered))
     } catch {
       // The contribution stays untrusted, which `doctor` reports.
     }
   }
-  const settings = loaded.settings['skills'] as SkillSettings
   const declaredBy = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
-  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings, declaredBy, trusted: () => false })
+  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings: loaded.settings['skills'] as SkillSettings, declaredBy, trusted: () => false })
+  const bringing = skills.all.filter(({ layer, folder }) => layer === 'workspace' && markers(folder).length > 0)
+  const brought = bringing.length === 0 ? [] : (await discoverManifests({ ...options, user, loaded, skills: bringing })).contributions.filter((one) => one.skill)
   for (const skill of skills.all.filter(({ layer }) => layer === 'workspace')) {
     // Consent decides whether the skill is listed, takes a name from another layer, or adds tools.
     const brings = markers(skill.folder).map((name) => join(skill.folder, name))
@@ -34,7 +34,7 @@ export async function consentItems({ user, trust, ...options }: SettingsOptions 
     if (skill.state === 'inactive' || (skill.state !== 'untrusted' && !rival && brings.length === 0)) continue
     try {
       const item = itemForSkill(skill.folder, options.workspace, brings)
-      found.set(item.id, item)
+      found.set(item.id, withSentences(item, brought.filter(({ root }) => root === skill.folder).flatMap((one) => itemFor(one, options.workspace, tree).uncovered ?? [])))
     } catch {
       // The skill cannot be hashed, and is never trusted.
     }

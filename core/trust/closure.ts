@@ -5,6 +5,7 @@ import { inside, isObject, type JsonObject } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import type { FileSet } from './file_set.js'
 import { refuse } from './tree.js'
+import { unescaped } from './words.js'
 
 const MAX_FILES = 100
 const MAX_PACKAGES = 1_000
@@ -209,10 +210,4 @@ function literalsIn(text: string, types: readonly [from: number, to: number][]):
   }
   const literals = [...raw].map(unescaped).filter((literal) => literal !== '' && !literal.includes('\n'))
   return new Set(literals.map((literal) => literal.replace(/[?#].*$/, '')))
-}
-
-const escape = /\\(?:u\{([\da-f]+)\}|u([\da-f]{4})|x([\da-f]{2})|([^ux]))/gi
-function unescaped(text: string): string {
-  if (!text.includes('\\')) return text
-  return text.replace(escape, (_, long?: string, four?: string, two?: string, other?: string) => other ?? String.fromCodePoint(Math.min(0x10ffff, parseInt(long ?? four ?? two!, 16))))
 }

@@ -57,7 +57,7 @@ export function itemFor(contribution: Contribution, workspace: string, tree: (ro
 
 /** Adds the files of the programs that a manifest starts. Answers what of them nobody can show beforehand. */
 function addStarted(set: FileSet, { manifest }: Contribution, bases: string[]): string[] {
-  const starts = Object.fromEntries([...dataKeys(manifest), 'hooks', 'provider'].flatMap((key) => (key in manifest ? [[key, manifest[key]]] : [])))
+  const starts = Object.fromEntries([...dataKeys(manifest), 'hooks', 'provider', 'env'].flatMap((key) => (key in manifest ? [[key, manifest[key]]] : [])))
   return addPrograms(set, starts, [...bases, ...workingFolders(starts, bases)])
 }
 
@@ -98,7 +98,7 @@ export function itemForValue(file: string, key: string, value: unknown, workspac
   const id = `${relative(workspace, file)}#${key}`
   const set = new FileSet(workspace)
   const bases = [workspace, dirname(file)]
-  const uncovered = addPrograms(set, value, [...bases, ...workingFolders(value, bases)])
+  const uncovered = addPrograms(set, { [key.slice(key.lastIndexOf('.') + 1)]: value }, [...bases, ...workingFolders(value, bases)])
   return { ...item(id, `'${key}' in ${relative(workspace, file)}`, set, canonicalJson(value), uncovered), value }
 }
 
@@ -106,8 +106,8 @@ export function itemForValue(file: string, key: string, value: unknown, workspac
 export function itemForSkill(folder: string, workspace: string, shown: string[] = [], tree: (root: string) => Tree = readTree, contribution?: Contribution): TrustItem {
   const path = relative(workspace, folder)
   const agreed = { root: folder, tree: tree(folder) }
-  if (contribution) requireCovered(contribution, agreed)
-  return { id: `skill:${path}`, title: `The skill in ${path}${shown.length > 0 ? ' and the tools it brings' : ''}`, files: [folder, ...shown], digest: agreed.tree.digest, agreed }
+  const uncovered = contribution ? requireCovered(contribution, agreed) : []
+  return { id: `skill:${path}`, title: `The skill in ${path}${shown.length > 0 ? ' and the tools it brings' : ''}`, files: [folder, ...shown], digest: agreed.tree.digest, agreed, ...notes(uncovered) }
 }
 
 /** The digest of a set of items, whatever their order. */
@@ -133,6 +133,9 @@ export function standingOf({ agreed }: TrustItem): string | undefined {
 const stampOf = (stat: BigIntStats | undefined): string => (stat ? `${stat.dev}.${stat.ino}.${stat.size}.${stat.mtimeNs}.${stat.ctimeNs}` : '-')
 
 const notes = (uncovered: string[]): Pick<TrustItem, 'uncovered'> => (uncovered.length > 0 ? { uncovered: [...new Set(uncovered)] } : {})
+
+/** An item with further sentences about what nobody can show of it beforehand. */
+export const withSentences = (item: TrustItem, sentences: readonly string[] = []): TrustItem => ({ ...item, ...notes([...sentences, ...(item.uncovered ?? [])]) })
 
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

@@ -13,6 +13,7 @@ export class FileSet {
   readonly #absent = new Set<string>()
   readonly #shown = new Set<string>()
   readonly #listings = new Map<string, ReadonlySet<string>>()
+  readonly #stems = new Map<string, ReadonlyMap<string, string[]>>()
   readonly #stats = new Map<string, Stats | undefined>()
   constructor(readonly root: string) {}
 
@@ -80,9 +81,18 @@ export class FileSet {
     return inside(this.root, path) && this.isListed(dirname(path)) && this.#listing(dirname(path)).has(folded(basename(path)))
   }
   #listing(folder: string): ReadonlySet<string> {
-    const names = this.#listings.get(folder) ?? namesIn(folder)
+    const names = this.#listings.get(folder) ?? new Set(listingOf(folder).map(folded))
     this.#listings.set(folder, names)
     return names
+  }
+
+  /** The paths in the same folder that go on with a dot where this one ends. */
+  listedLike(path: string): string[] {
+    const folder = dirname(path)
+    if (path === this.root || !inside(this.root, folder) || !this.isListed(folder)) return []
+    const stems = this.#stems.get(folder) ?? stemsIn(folder)
+    this.#stems.set(folder, stems)
+    return (stems.get(folded(basename(path))) ?? []).map((name) => join(folder, name))
   }
 
   /** Follows a path as the system does, and adds the links on its way. */
@@ -133,10 +143,22 @@ function statOf(path: string): Stats | undefined {
 // As some volume would compare them.
 const folded = (name: string): string => name.normalize('NFC').toLowerCase()
 
-function namesIn(folder: string): ReadonlySet<string> {
+/** Names by each beginning of theirs that ends before a dot. */
+function stemsIn(folder: string): Map<string, string[]> {
+  const stems = new Map<string, string[]>()
+  for (const name of listingOf(folder)) {
+    for (let dot = name.indexOf('.', 1); dot > 0; dot = name.indexOf('.', dot + 1)) {
+      const stem = folded(name.slice(0, dot))
+      stems.set(stem, [...(stems.get(stem) ?? []), name])
+    }
+  }
+  return stems
+}
+
+function listingOf(folder: string): string[] {
   try {
-    return new Set(readdirSync(folder).map(folded))
+    return readdirSync(folder)
   } catch {
-    return new Set()
+    return []
   }
 }

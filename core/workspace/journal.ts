@@ -9,6 +9,7 @@ import type { CommitPoint, Operation, Version, Workspace, Written } from './type
 
 const folder = '.vtcode/journal'
 const key = `${folder}/lock`
+const MAX_PLAN = 64 * 1_048_576
 
 /** `hold` is a lock that nothing is completed for: the journal takes it to do so. */
 type Files = Pick<Workspace, 'write' | 'remove' | 'read' | 'names' | 'stat' | 'openFile' | 'seal'> & {
@@ -158,6 +159,9 @@ async function recoverAll(files: Files): Promise<void> {
 
 async function recoverOne(files: Files, home: string): Promise<void> {
   if (await files.stat(`${home}/commit`)) {
+    // What is larger was not written by us, and is not read to find that out.
+    const sizes = await Promise.all([`${home}/plan.json`, `${home}/commit`].map((path) => files.stat(path)))
+    if (sizes.some((stat) => stat?.kind !== 'file' || stat.bytes > MAX_PLAN)) return files.setAside(home)
     const [text, mark] = [(await files.read(`${home}/plan.json`)).toString(), (await files.read(`${home}/commit`)).toString()]
     if (mark !== files.seal.mark('plan', home, text)) return files.setAside(home)
     const plan = JSON.parse(text) as Planned[]

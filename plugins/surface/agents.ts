@@ -1,7 +1,7 @@
 import { isAbsolute, relative } from 'node:path'
 import type { Io, Kernel } from '../../core/index.js'
 import { findAgents, namedAgent, printFailure, childRights, type AgentDefinition, type AgentFault } from '../agent/cli/index.js'
-import { asDocument, columns, oneLine, printable, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
+import { asDocument, columns, documentText, oneLine, printable, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
 
 /** `vtcode agents`: which agents are defined, what one of them may do, and what is wrong with definitions. */
 export default async function agents(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -32,7 +32,7 @@ export default async function agents(kernel: Kernel, argv: string[], io: Io): Pr
 
 function list(kernel: Kernel, all: readonly AgentDefinition[], json: boolean, io: Io): void {
   const rows = all.map(({ name, description, source, plugin, model, trusted, file }) => ({ name, source: plugin ?? source, mode: modeOf(kernel, all, name), model, trusted, description, file: placeIn(kernel, file) }))
-  if (json) return void io.stdout.write(`${JSON.stringify({ agents: rows })}\n`)
+  if (json) return void io.stdout.write(documentText({ agents: rows }))
   io.stdout.write(columns([['name', 'from', 'mode', 'model', 'description'], ...rows.map(({ name, source, mode, model, description }) => [name, source, mode, model, oneLine(description)])]))
 }
 
@@ -43,7 +43,7 @@ function show(kernel: Kernel, agent: AgentDefinition, faults: readonly AgentFaul
   const { body, item: _, ...said } = agent
   const { mode, only } = rightsIn(kernel, agent)
   const remarks = faults.filter(({ file }) => file === agent.file).map(({ severity, message, line }) => ({ severity, message, line }))
-  if (json) return void io.stdout.write(`${JSON.stringify({ ...said, file: placeIn(kernel, agent.file), mode, slots: only.tools, prompt: body, remarks })}\n`)
+  if (json) return void io.stdout.write(documentText({ ...said, file: placeIn(kernel, agent.file), mode, slots: only.tools, prompt: body, remarks }))
   const rows = [
     ['name', agent.name], ['from', `${agent.plugin ?? agent.source}, ${placeIn(kernel, agent.file)}`], ['description', agent.description], ['mode', mode], ['model', agent.model],
     ['may call', only.tools.join(', ')], ['isolation', agent.isolation], ['background', String(agent.background)],
@@ -56,7 +56,7 @@ function show(kernel: Kernel, agent: AgentDefinition, faults: readonly AgentFaul
 function check(kernel: Kernel, faults: readonly AgentFault[], json: boolean, io: Io): number {
   const told = faults.map(({ file, ...one }) => ({ code: 'VT_AGENT_DEFINITION', ...one, file: placeIn(kernel, file) }))
   const bad = told.some(({ severity }) => severity === 'error')
-  if (json) io.stdout.write(`${JSON.stringify({ ok: !bad, remarks: told })}\n`)
+  if (json) io.stdout.write(documentText({ ok: !bad, remarks: told }))
   else if (told.length === 0) io.stdout.write('Every definition is used as it stands.\n')
   else for (const { severity, message, line, file } of told) say(io, severity, `${oneLine(file)}:${line}: ${oneLine(message)}`)
   return bad ? 1 : 0

@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import { shortLine } from '../../core/base/index.js'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { PendingApproval } from '../agent/cli/index.js'
-import { columns, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { columns, documentText, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode approvals`: answers for runs where nobody sits, `agent.harness.async_approval`. */
 export default async function approvals(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -34,7 +34,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
   command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) =>
     within(async (workspace) => {
       const all = await approvalsIn(workspace)
-      if (json) io.stdout.write(`${JSON.stringify(all)}\n`)
+      if (json) io.stdout.write(documentText(all))
       else io.stdout.write(all.length === 0 ? 'Nothing is pending.\n' : all.map(shown).join(''))
     }),
   )

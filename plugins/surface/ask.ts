@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
 import { definedOnly, givenImages, notAppliedLines, readTask, reasonOf, sessionOptions, Voice, withAgent, withImages, withResume, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
 import type { AgentOptions } from '../agent/index.js'
-import { fitTerminal, runCommand, say, verb } from '../lib/terminal/index.js'
+import { documentText, fitTerminal, runCommand, say, verb } from '../lib/terminal/index.js'
 
 interface Flags extends SessionFlags, ImageFlags {
   tools: boolean
@@ -48,7 +48,7 @@ async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): P
     const response = code ? (/```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text) : text
     if (json || outputFormat === 'json') {
       const [provider, ...name] = agent.model.split('/')
-      io.stdout.write(`${JSON.stringify({ response, provider, model: name.join('/'), usage, cost_usd, session_id, ...(not_applied && { not_applied }) })}\n`)
+      io.stdout.write(documentText({ response, provider, model: name.join('/'), usage, cost_usd, session_id, ...(not_applied && { not_applied }) }))
     } else if (response !== '' && response !== error?.message && response !== voice?.last) io.stdout.write(fitTerminal(io, response.endsWith('\n') ? response : `${response}\n`))
     io.stderr.write(notAppliedLines(outcome))
     const reason = reasonOf(outcome)

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { withoutLiterals } from '../../core/config/index.js'
 import { createKernel, homeOf, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
-import { oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
+import { documentText, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode config`: what the settings are, who said so, and whether a file is right. */
 export default async function config(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -63,7 +63,7 @@ interface ShowFlags {
 }
 
 function show(kernel: Kernel, { origins, all, json }: ShowFlags, io: Io): void {
-  if (json) return void io.stdout.write(`${JSON.stringify({ settings: withoutLiterals(kernel.settings), ...(origins && { origins: kernel.origins().map(shown) }) })}\n`)
+  if (json) return void io.stdout.write(documentText({ settings: withoutLiterals(kernel.settings), ...(origins && { origins: kernel.origins().map(shown) }) }))
   const { dim, bold } = paint(io.stdout, io.env)
   const chosen = kernel.origins().map(shown).filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
   for (const origin of chosen) {
@@ -93,7 +93,7 @@ function get(kernel: Kernel, key: string, io: Io): number {
     say(io, 'error', `'${key}' is not set; \`vtcode config show --all\` lists what is.`)
     return 1
   }
-  io.stdout.write(`${JSON.stringify(withoutLiterals(value, key.split('.')))}\n`)
+  io.stdout.write(documentText(withoutLiterals(value, key.split('.'))))
   return 0
 }
 

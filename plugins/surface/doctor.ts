@@ -4,7 +4,7 @@ import { homeOf, openTrust, consentItems, version, type ContributionInfo, type D
 import { runContexts, type RunContext } from '../agent/cli/index.js'
 import { leftProcesses, type SandboxSettings } from '../lib/process/index.js'
 import { examineSandbox, sandbox } from '../lib/sandbox/index.js'
-import { oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { documentText, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** Programs that tools make use of when they are there. */
 const programs = ['git', 'bwrap', 'python3', 'strace', 'tmux']
@@ -40,7 +40,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
       const once = said.filter(({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message))
       const diagnostics = once.map((one) => (isForeign(one, kernel) ? { ...one, severity: 'info' as const } : one))
       const document = redact(await examine(kernel, diagnostics, io))
-      io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, io))
+      io.stdout.write(json ? documentText(document) : render(document, io))
       code = verdict(diagnostics)
     })
   return runCommand(command, argv, () => code)
@@ -61,7 +61,7 @@ async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number
   const attempts = await examineSandbox(kernel.workspace, settings)
   const { green, red } = paint(io.stdout, io.env)
   if ('missing' in attempts) {
-    io.stdout.write(json ? `${JSON.stringify({ held: false, missing: attempts.missing, attempts: [] })}\n` : `${red('open')}  everything: ${oneLine(attempts.missing)}\n`)
+    io.stdout.write(json ? documentText({ held: false, missing: attempts.missing, attempts: [] }) : `${red('open')}  everything: ${oneLine(attempts.missing)}\n`)
     return 1
   }
   const held = attempts.every((attempt) => attempt.held)
@@ -69,7 +69,7 @@ async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number
     const found = attempt.found ? `: ${attempt.found.map(oneLine).join(', ')}` : ''
     return `${attempt.held ? green('held') : red('open')}  ${attempt.name}${found}\n`
   })
-  io.stdout.write(json ? `${JSON.stringify({ held, attempts })}\n` : lines.join(''))
+  io.stdout.write(json ? documentText({ held, attempts }) : lines.join(''))
   return held ? 0 : 1
 }
 

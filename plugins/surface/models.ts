@@ -1,6 +1,6 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { printFailure } from '../agent/cli/index.js'
-import { asDocument, columns, printable, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
+import { asDocument, columns, documentText, printable, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
 
 /** `vtcode models`: which models can be had, what is known of one, and whether it answers. */
 export default async function models(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -29,7 +29,7 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
       guarded(async () => {
         const { checkModel } = await import('../agent/cli/index.js')
         const found = await checkModel(kernel, id, io.env, io.signal)
-        io.stdout.write(asDocument(io, form) ? `${JSON.stringify(found)}\n` : columns(Object.entries(found).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)])))
+        io.stdout.write(asDocument(io, form) ? documentText(found) : columns(Object.entries(found).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)])))
       }),
     )
   command
@@ -45,7 +45,7 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
   const { models, without_key, faults } = await listModels(kernel, await chooseComponents({ kernel, env: io.env }), io.signal)
   for (const fault of new Set([...faults, ...uncountedModels(kernel, io.env)])) say(io, 'warning', fault)
   const rows = models.map(({ id, display_name, format, facts }) => ({ id, provider: display_name, format, context_window: facts.context_window }))
-  if (json) return void io.stdout.write(`${JSON.stringify(rows)}\n`)
+  if (json) return void io.stdout.write(documentText(rows))
   io.stdout.write(printable(columns(rows.map(({ id, provider, format, context_window }) => [id, provider, format, `${context_window} tokens`]))))
   if (rows.length === 0) io.stderr.write('No model is available: set a key below, or name a server under custom_providers in ~/.vtcode/vtcode.config.yaml.\n')
   if (without_key.length > 0 && !io.quiet) io.stderr.write(`With a key also: ${without_key.map(({ name, variable }) => `${name} (${variable})`).join(', ')}.\n`)
@@ -55,7 +55,7 @@ async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Prom
   const { findModel } = await import('../agent/cli/index.js')
   const { id: known, display_name, format, entry, facts, sources, source } = findModel(kernel, io.env, id)
   const head = { id: known, provider: display_name, said_by: source.from.file, api_format: format, base_url: entry.base_url ?? '' }
-  if (json) return void io.stdout.write(`${JSON.stringify({ ...head, facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, { value, source: sources[name] }])) })}\n`)
+  if (json) return void io.stdout.write(documentText({ ...head, facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, { value, source: sources[name] }])) }))
   const rows = Object.entries(facts).map(([name, value]) => [name, JSON.stringify(value), sources[name] ?? ''])
   io.stdout.write(printable(columns([...Object.entries(head).map(([name, value]) => [name, value, '']), ...rows])))
 }

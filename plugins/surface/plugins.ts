@@ -3,7 +3,7 @@ import { isAbsolute, relative } from 'node:path'
 import type { ContributionInfo, Io, Kernel, PluginFolder } from '../../core/index.js'
 import { inspect } from '../../core/manifests/index.js'
 import { readInstalled } from '../../core/trust/index.js'
-import { columns, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
+import { columns, documentText, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
 import { addPlugin, pluginsFolder, remove, surroundings, update, type AddOptions } from './plugins/install.js'
 import { UserError } from './plugins/user_error.js'
 import { infoDocument, infoText } from './plugins/show.js'
@@ -21,7 +21,7 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .command('list')
     .description('Lists every manifest that was found with its one state, the layer it comes from, its file, and why it is not active.')
     .option('--json', 'as one JSON document, with the folders of plugins')
-    .action(({ json }: { json?: true }) => void io.stdout.write(json ? `${JSON.stringify(found(kernel))}\n` : render(kernel.contributions(), kernel.workspace, io)))
+    .action(({ json }: { json?: true }) => void io.stdout.write(json ? documentText(found(kernel)) : render(kernel.contributions(), kernel.workspace, io)))
   command
     .command('info')
     .description('Says what a plugin is, what it may do, and where it came from; of one that is not installed, before it is.')
@@ -144,7 +144,7 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
   const installed = readInstalled(pluginsFolder({ kernel, io, here: folder.layer === 'workspace' }))[name]
   const states = new Map(kernel.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
   const document = infoDocument(inspection, installed, states)
-  io.stdout.write(json ? `${JSON.stringify(document)}\n` : infoText(document, io))
+  io.stdout.write(json ? documentText(document) : infoText(document, io))
   return 0
 }
 

@@ -1,6 +1,6 @@
 import type { Explanation, Io, JsonObject, Kernel } from '../../core/index.js'
 import { concerns } from '../../core/registry/index.js'
-import { columns, oneLine, paint, readInput, runCommand, say, takeTool, CallUsageError, verb } from '../lib/terminal/index.js'
+import { CallUsageError, columns, documentText, oneLine, paint, readInput, runCommand, say, takeTool, verb } from '../lib/terminal/index.js'
 
 type Flags = { json?: boolean }
 
@@ -45,7 +45,7 @@ async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): 
     return origin ? { ...note, layer: origin.layer, file: origin.place } : note
   }
   const explanation: Explanation = { ...raw, chain: raw.chain.map((link) => ({ ...link, notes: link.notes.map((note) => known(withRules(note, known))) })) }
-  io.stdout.write(json ? `${JSON.stringify(explanation)}\n` : render(explanation, io))
+  io.stdout.write(json ? documentText(explanation) : render(explanation, io))
   return raw.verdict === 'refused' ? 1 : 0
 }
 
@@ -95,7 +95,7 @@ function list(kernel: Kernel, json: boolean, io: Io): number {
   const { mode, max_mode, constraints } = kernel.settings.policy
   const rules = rulesOf(kernel)
   for (const { code, severity, message, hint } of kernel.diagnostics()) if (code.startsWith('VT_POLICY_')) say(io, severity, `${message} ${hint ?? ''}`)
-  if (json) io.stdout.write(`${JSON.stringify({ mode, max_mode, rules, constraints })}\n`)
+  if (json) io.stdout.write(documentText({ mode, max_mode, rules, constraints }))
   else {
     io.stdout.write(`mode ${mode}, at most ${max_mode}\n${columns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`)
     const limits = Object.entries(constraints as Record<string, object>)

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { printFailure, type RevertScope } from '../agent/cli/index.js'
-import { printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { documentText, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 interface Flags {
   turn: number
@@ -40,7 +40,7 @@ async function back(kernel: Kernel, { turn, session, scope, paths, dryRun, force
     await findSession(workspace, id, io.env)
     const wanted = { turn, scope, paths: paths.map((path) => workspace.normalize(path)), ...(dryRun && { dry_run: true }), ...(force && { force: true }) }
     const answer = await revert(workspace, id, wanted, Date.now())
-    if (json) io.stdout.write(`${JSON.stringify(answer)}\n`)
+    if (json) io.stdout.write(documentText(answer))
     else io.stdout.write(answer.reverted.map((path) => `${printable(path)}\n`).join(''))
     if (!json) for (const { path, reason } of answer.skipped) say(io, 'warning', `${path} stays as it is: ${reason}`)
     if (!json && answer.unrevertable.length > 0) say(io, 'warning', `Younger than the turn and not known to the session, so not changed: ${answer.unrevertable.join(', ')}`)

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { block, openWorkspace, redactText, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import { definedOnly, notAppliedLines, progress, reasonOf, sessionOptions, withSession, workThenAsk, type SessionFlags } from '../agent/cli/index.js'
-import { fitTerminal, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { documentText, fitTerminal, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { lineCount, readDiff, type ChangedFile, type DiffFlags } from './review/diff.js'
 import { findingsPrompt, findingsSchema, isAtLeast, reviewTask, severities, soundFindings, type ReviewFinding, type Severity } from './review/findings.js'
 
@@ -86,7 +86,7 @@ async function asked(kernel: Kernel, files: readonly ChangedFile[], flags: Revie
 
 function told(io: Io, { json, failOn }: ReviewFlags, sound: { findings: ReviewFinding[]; dropped: number }, nothing: string): number {
   const { findings, dropped } = sound
-  if (json) io.stdout.write(`${JSON.stringify(sound)}\n`)
+  if (json) io.stdout.write(documentText(sound))
   else if (findings.length === 0) io.stdout.write(`${nothing}\n`)
   else io.stdout.write(fitTerminal(io, `${findings.map(shown).join('\n\n')}\n`))
   if (dropped > 0) say(io, 'info', `${dropped} ${dropped === 1 ? 'finding names' : 'findings name'} no line of the diff's files, and ${dropped === 1 ? 'was' : 'were'} dropped.`)

@@ -1,6 +1,6 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { SessionManifest } from '../agent/cli/index.js'
-import { ago, asDocument, columns, oneLine, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
+import { ago, asDocument, columns, documentText, oneLine, runCommand, say, verb, type OutputForm } from '../lib/terminal/index.js'
 
 type Sessions = typeof import('../agent/cli/index.js')
 type Store = Awaited<ReturnType<Sessions['openStore']>>
@@ -32,7 +32,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
   command.command('repair <id>').option('--json').option('--text').action((id: string, form: OutputForm) =>
     holding(here, id, async (store) => {
       const cut = await here.sessions.repair(store)
-      if (asDocument(io, form)) io.stdout.write(`${JSON.stringify({ session_id: id, damaged_lines: cut })}\n`)
+      if (asDocument(io, form)) io.stdout.write(documentText({ session_id: id, damaged_lines: cut }))
       else io.stdout.write(cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`)
     }),
   )
@@ -41,7 +41,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
   command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').option('--json').option('--text').action((form: OutputForm) =>
     inWorkspace(here, async (workspace) => {
       const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now(), env: io.env })
-      io.stdout.write(asDocument(io, form) ? `${JSON.stringify({ deleted: gone })}\n` : gone.map((id) => `${id}\n`).join(''))
+      io.stdout.write(asDocument(io, form) ? documentText({ deleted: gone }) : gone.map((id) => `${id}\n`).join(''))
     }),
   )
   return runCommand(command, argv, () => here.code)
@@ -75,7 +75,7 @@ const list = (here: SessionCommand, { all, ...form }: OutputForm & { all?: true 
     const found = all ? await sessions.allSessions(workspace.root, io.env) : await sessions.listSessions(workspace)
     const turns = ({ turn_count: count }: SessionManifest) => `${count} ${count === 1 ? 'turn' : 'turns'}`
     const row = (one: SessionManifest) => [one.session_id, ago(one.updated_at, Date.now()), endOf(one), turns(one), ...(all ? [one.workspace] : []), one.title ?? one.first_prompt].map(oneLine)
-    if (asDocument(io, form)) io.stdout.write(`${JSON.stringify(found)}\n`)
+    if (asDocument(io, form)) io.stdout.write(documentText(found))
     else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : columns(found.map(row)))
   })
 
@@ -115,6 +115,6 @@ const show = (here: SessionCommand, id: string, form: OutputForm): Promise<void>
     const one = (await here.sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
     if (!one) await here.sessions.findSession(workspace, id, here.io.env)
     const { io } = here
-    if (asDocument(io, form)) io.stdout.write(`${JSON.stringify(one ?? {})}\n`)
+    if (asDocument(io, form)) io.stdout.write(documentText(one ?? {}))
     else if (one) io.stdout.write(columns(Object.entries(shownOf(one)).map(([name, value]) => [name.replaceAll('_', ' '), oneLine(String(value))])))
   })

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { findProgram, inside, searchPath } from '../../core/base/index.js'
 import { programFile, type Io, type Kernel } from '../../core/index.js'
 import { difference, ownText, requireWithin, writeDraft, type FileDraft } from '../lib/own_files/index.js'
-import { columns, confirmed, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+import { columns, confirmed, documentText, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { clients, type EditorClient } from './setup/clients.js'
 import { edit } from './setup/edit.js'
 
@@ -35,7 +35,7 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
       return { client, found, set_up: existsSync(file) && (await knowsUs(file, known, known.entry(program(kernel, io), places))), file }
     }),
   )
-  if (json) return void io.stdout.write(`${JSON.stringify(rows)}\n`)
+  if (json) return void io.stdout.write(documentText(rows))
   io.stdout.write(columns(rows.map(({ client, found, set_up, file }) => [client, set_up ? 'set up' : found ? 'found' : 'not found', oneLine(file)])))
 }
 

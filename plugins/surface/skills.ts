@@ -1,7 +1,7 @@
 import { isAbsolute, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel, Skill } from '../../core/index.js'
-import { asDocument, columns, oneLine, paint, printable, say } from '../lib/terminal/index.js'
+import { asDocument, columns, documentText, oneLine, paint, printable, say } from '../lib/terminal/index.js'
 import { checkSkills, prompt } from './skills/check.js'
 import { create } from './skills/create.js'
 
@@ -68,7 +68,7 @@ function list(kernel: Kernel, { all, json }: { all: boolean; json: boolean }, io
   const { all: found, skipped, diagnostics } = kernel.skills()
   const shown = all ? found : found.filter(({ state }) => state === 'active' || state === 'shadowed')
   if (json) {
-    io.stdout.write(`${JSON.stringify({ skills: shown, ...(all && { skipped, diagnostics }) })}\n`)
+    io.stdout.write(documentText({ skills: shown, ...(all && { skipped, diagnostics }) }))
     return 0
   }
   const { bold } = paint(io.stdout, io.env)
@@ -90,7 +90,7 @@ function info(kernel: Kernel, name: string, json: boolean, io: Io): number {
   }
   const remarks = skills.diagnostics.filter(({ files }) => files.some((file) => file === skill.file || file.startsWith(`${skill.file}:`)))
   if (json) {
-    io.stdout.write(`${JSON.stringify({ ...skill, diagnostics: remarks })}\n`)
+    io.stdout.write(documentText({ ...skill, diagnostics: remarks }))
     return 0
   }
   const rows: (string | false | undefined)[][] = [

@@ -1,7 +1,7 @@
 import { nearest } from '../../core/base/index.js'
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
-import { asDocument, columns, cutLine, helpWidth, oneLine, paint, runCommand, say, slotHelp, verb, type OutputForm } from '../lib/terminal/index.js'
+import { asDocument, columns, cutLine, documentText, helpWidth, oneLine, paint, runCommand, say, slotHelp, verb, type OutputForm } from '../lib/terminal/index.js'
 
 interface Form extends OutputForm {
   long?: boolean
@@ -28,7 +28,7 @@ function list(kernel: Kernel, names: string[], { long = false, ...form }: Form, 
     return 2
   }
   const slots = kernel.list().filter(({ tool, slot }) => names.length === 0 || names.includes(tool) || names.includes(slot))
-  if (asDocument(io, { ...(long && { text: true }), ...form })) io.stdout.write(`${JSON.stringify({ tools: slots.map(readable) })}\n`)
+  if (asDocument(io, { ...(long && { text: true }), ...form })) io.stdout.write(documentText({ tools: slots.map(readable) }))
   else io.stdout.write(slots.length === 1 && names.length === 1 ? slotHelp(slots[0]!, long) : render(slots, long, io))
   return 0
 }

@@ -5,7 +5,7 @@ import { readBytes } from '../../core/documents/index.js'
 import { homeOf, openTrust, consentItems, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
 import { digestOf, fileHash, type TrustItem } from '../../core/trust/index.js'
 import { auditLog } from '../lib/state/index.js'
-import { confirmed, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { confirmed, documentText, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 import { askServers } from './trust/servers.js'
 
 /** `vtcode trust`: what the workspace may run, with the user's consent to each content. */
@@ -152,7 +152,7 @@ async function list({ io, store, items }: Consent, json: boolean): Promise<void>
     const { id, title, files, digest, value, uncovered } = item
     return { id, title, files, digest, ...(value !== undefined && { value }), ...(uncovered && { uncovered }), trusted: store.isTrusted(item), means: await meaningOf(item) }
   }))
-  if (json) return void io.stdout.write(`${JSON.stringify({ digest: digestOf(items), items: rows.map(({ means, ...row }) => ({ ...row, ...(means.length > 0 && { means }) })) })}\n`)
+  if (json) return void io.stdout.write(documentText({ digest: digestOf(items), items: rows.map(({ means, ...row }) => ({ ...row, ...(means.length > 0 && { means }) })) }))
   for (const { id, title, trusted, means, uncovered = [] } of rows) {
     const below = [...means, ...uncovered.map((sentence) => `${sentence}.`)]
     io.stdout.write(`${trusted ? 'trusted ' : 'waiting '}  ${oneLine(id)}  ${oneLine(title)}\n${below.map((line) => `            ${oneLine(line)}\n`).join('')}`)

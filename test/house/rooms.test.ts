@@ -174,6 +174,14 @@ describe('exported names', () => {
   })
 })
 
+describe('JSON that a verb prints', () => {
+  it('is written by documentText, so that nothing in it moves a cursor', () => {
+    const faces = sources.filter((file) => /^plugins\/(?:surface|agent\/cli)\//.test(file) && !/\/(?:mcp|inspect)\//.test(file))
+    const raw = faces.flatMap((file) => textOf(file).split('\n').filter((line) => /stdout/.test(line) && /`\$\{JSON\.stringify\((?!readContract)/.test(line)).map((line) => `${file}: ${line.trim()}`))
+    expect(raw).toEqual([])
+  })
+})
+
 function roomOf(file: string): string {
   const parts = file.split('/')
   if (parts[0] === 'core') return parts.length > 2 ? `core/${parts[1]}` : 'core'

@@ -1,4 +1,5 @@
 import type { Transport } from '@modelcontextprotocol/client'
+import { pause } from './timing.js'
 import { framed } from './wire.js'
 
 /** The largest message of a server, and the largest list of tools over all its pages, in bytes. */
@@ -85,13 +86,40 @@ export class Intake {
   }
 }
 
+/** A remote server, and what its definition has sent to it. */
+export interface RemoteServer {
+  url: URL
+  headers: Readonly<Record<string, string>>
+  /** What becomes of a redirect, for a transport that would follow it to whatever origin. */
+  redirect?: 'error'
+  /** How often it may have a stream opened, in milliseconds, after the first ones. */
+  reopen_ms: number
+}
+/** Streams that are opened at once. */
+const MOST_AT_ONCE = 8
+
 /**
- * The fetch of a remote server: each answer, and each event of a stream, has at most `MAX_ANSWER` decoded bytes. `redirect` says what
- * becomes of a redirect, for a transport that would send its headers after it to whatever origin.
+ * The fetch of a remote server: each answer, and each event of a stream, has at most `MAX_ANSWER` decoded bytes. The headers of its
+ * definition go to its own origin; where it has its users sign in is another place.
  */
-export function boundedFetch(intake: Intake, redirect?: 'error'): typeof fetch {
+export function boundedFetch(intake: Intake, { url, headers: declared, redirect, reopen_ms }: RemoteServer): typeof fetch {
+  const opened: number[] = []
+  // A server says how soon a stream that ends is asked for again, and may end it at once.
+  const turn = async (signal: AbortSignal): Promise<void> => {
+    const now = performance.now()
+    const at = opened.length < MOST_AT_ONCE ? now : Math.max(now, opened.at(-1)! + reopen_ms, opened.shift()! + reopen_ms * MOST_AT_ONCE)
+    opened.push(at)
+    await pause(at - now, signal)
+  }
+  const sentTo = (to: URL, given: ConstructorParameters<typeof Headers>[0]): Headers => {
+    const all = new Headers(given)
+    for (const [name, value] of to.origin === url.origin ? Object.entries(declared) : []) if (to.href === url.href || !all.has(name)) all.set(name, value)
+    return all
+  }
   return async (input, init) => {
-    const answer = await fetch(input, { ...init, ...(redirect && { redirect }) })
+    const sent = sentTo(new URL(input instanceof Request ? input.url : input), init?.headers)
+    if ((init?.method ?? 'GET') === 'GET' && sent.get('accept')?.includes('text/event-stream')) await turn(init?.signal ?? new AbortController().signal)
+    const answer = await fetch(input, { ...init, headers: sent, ...(redirect && { redirect }) })
     if (!answer.body) return answer
     const events = answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false
     const body = answer.body.pipeThrough(bounded(intake, events))

@@ -170,7 +170,7 @@ export class Server implements Seated {
     this.#login?.close()
     this.#login = login && (await Login.open(login))
     const { StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client')
-    const how = { requestInit: { headers }, fetch: boundedFetch(intake, type === 'sse' ? 'error' : undefined), ...(this.#login && { authProvider: this.#login }) }
+    const how = { fetch: boundedFetch(intake, { url, headers, reopen_ms: adapterContext.waits.restart, ...(type === 'sse' && { redirect: 'error' }) }), ...(this.#login && { authProvider: this.#login }) }
     const open = () => (type === 'sse' ? new SSEClientTransport(url, how) : new StreamableHTTPClientTransport(url, { ...how, redirectPolicy: 'same-origin' }))
     return this.#handshake(open as () => Transport, type === 'sse' ? ['legacy'] : ['auto'], patience, intake)
   }

@@ -1,6 +1,6 @@
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
-import { printable } from '../../lib/terminal/index.js'
+import { documentText, printable } from '../../lib/terminal/index.js'
 import { printFailure } from './print_failure.js'
 import { definedOnly, modelId } from './session_flags.js'
 import type { Flags } from './work.js'
@@ -24,7 +24,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
     const tools = toolDefinitions({ tools: (how) => withoutSchedule(kernel.tools({ ...how, audience: 'agent', mode: kernel.mode(flags.plan ? 'plan' : undefined) })) }, model)
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }
-    if (flags.json) io.stdout.write(`${JSON.stringify({ model: id, format, facts, mode: kernel.settings.policy.mode, prompt, task, tools, limits, policies })}\n`)
+    if (flags.json) io.stdout.write(documentText({ model: id, format, facts, mode: kernel.settings.policy.mode, prompt, task, tools, limits, policies }))
     else {
       const section = (title: string, body: string) => `# ${title}\n${printable(body)}\n\n`
       io.stdout.write(section('Model', `${id} (${format}), mode ${kernel.settings.policy.mode}`))

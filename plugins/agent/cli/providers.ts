@@ -1,5 +1,5 @@
 import type { Io, Kernel } from '../../../core/kernel/index.js'
-import { columns, printable } from '../../lib/terminal/index.js'
+import { columns, documentText, printable } from '../../lib/terminal/index.js'
 import { chooseComponents, componentChoices, componentNames, runContextOf, type RunContext } from '../components/index.js'
 import { printFailure } from './print_failure.js'
 
@@ -9,7 +9,7 @@ export async function printComponents(kernel: Kernel, asked: RunContext | undefi
     const runContext = asked ?? runContextOf('exec', undefined, io.env)
     const choices = componentChoices(kernel, runContext)
     const rows = componentNames.map((component) => ({ component, ...choices[component] }))
-    io.stdout.write(json ? `${JSON.stringify({ context: runContext, providers: rows })}\n` : printable(columns(rows.map(({ component, name, by }) => [component, name, by]))))
+    io.stdout.write(json ? documentText({ context: runContext, providers: rows }) : printable(columns(rows.map(({ component, name, by }) => [component, name, by]))))
     await chooseComponents({ kernel, env: io.env, io }, runContext)
     return 0
   } catch (error) {

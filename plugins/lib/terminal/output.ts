@@ -1,3 +1,4 @@
+import { visibleJson } from '../../../core/base/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 
 /** How a list is asked for; nothing said: text at a terminal, a JSON document elsewhere. */
@@ -8,6 +9,9 @@ export interface OutputForm {
 
 /** Whether a JSON document is printed, and not the text that a person reads. */
 export const asDocument = ({ stdout }: Io, { json, text }: OutputForm): boolean => json ?? (text === undefined ? stdout.isTTY !== true : !text)
+
+/** A value as one line of JSON, in which what moves a cursor, turns or hides text stands in escapes: parsed, it is what it was. */
+export const documentText = (value: unknown): string => `${visibleJson(JSON.stringify(value))}\n`
 
 const spans: readonly [seconds: number, unit: string][] = [[86_400, 'd'], [3600, 'h'], [60, 'min']]
 

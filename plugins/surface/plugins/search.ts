@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import type { Io, Kernel } from '../../../core/index.js'
 import { inspect } from '../../../core/manifests/index.js'
 import { tempFolder } from '../../lib/base/index.js'
-import { oneLine, paint, say } from '../../lib/terminal/index.js'
+import { documentText, oneLine, paint, say } from '../../lib/terminal/index.js'
 import { fetchOffer, isIndexName, offerNamed, readIndexes } from './indexes.js'
 import { pluginNameOf } from './identity.js'
 import { surroundings } from './install.js'
@@ -22,7 +22,7 @@ export async function searchPlugins(kernel: Kernel, words: string[], json: boole
   const { offers, problems } = await readIndexes({ kernel, io }, words)
   const found = ranked(offers, words)
   for (const { index, problem } of problems) say(io, 'warning', `${oneLine(index)}: ${oneLine(problem)}.`)
-  io.stdout.write(json ? `${JSON.stringify({ plugins: found, problems })}\n` : found.length === 0 ? 'Nothing was found.\n' : found.map((one) => offerText(one, io)).join(''))
+  io.stdout.write(json ? documentText({ plugins: found, problems }) : found.length === 0 ? 'Nothing was found.\n' : found.map((one) => offerText(one, io)).join(''))
   return offers.length === 0 && problems.length > 0 ? 1 : 0
 }
 
@@ -63,7 +63,7 @@ export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, 
     const add = `vtcode plugins add ${offer ? wanted : `'${wanted}'`}`
     const facts = { installed: false, ...(offer && { offer }), source: fetched.source, ...(provenance !== undefined && { provenance }), add }
     const document = { ...infoDocument(inspection, undefined, new Map()), root: undefined, ...facts }
-    io.stdout.write(json ? `${JSON.stringify(document)}\n` : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add))
+    io.stdout.write(json ? documentText(document) : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add))
     return 0
   } catch (error) {
     if (!(error instanceof UserError)) throw error

@@ -3,7 +3,7 @@ import { relative, resolve } from 'node:path'
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Diagnostic, Io, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
-import { oneLine, paint, printable, say } from '../../lib/terminal/index.js'
+import { documentText, oneLine, paint, printable, say } from '../../lib/terminal/index.js'
 import { proveOnBench } from './bench.js'
 import { surroundings } from './install.js'
 import { runConfined } from './sandboxed.js'
@@ -56,7 +56,7 @@ export async function validatePlugin(kernel: Kernel, path: string, { run = false
   const bad = [...rows.values()].some(({ errors, warnings, examples }) => errors.length > 0 || examples.failed > 0 || (strict && warnings.length > 0))
   const contributions = [...rows.values()].map((row) => (row.id === '' ? { ...row, id: inspection.name } : row))
   const document = { plugin: inspection.name, format: inspection.format, skills: inspection.skills.map(({ name }) => name), contributions }
-  io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, bad, io))
+  io.stdout.write(json ? documentText(document) : render(document, bad, io))
   return bad ? 1 : 0
 }
 

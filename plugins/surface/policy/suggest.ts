@@ -1,7 +1,7 @@
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
 import { readCommand } from '../../lib/rules/index.js'
 import { recordedCalls, type CallRecord } from '../../lib/state/index.js'
-import { oneLine } from '../../lib/terminal/index.js'
+import { documentText, oneLine } from '../../lib/terminal/index.js'
 
 interface Suggestion {
   rule: string
@@ -27,7 +27,7 @@ export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<nu
     workspace.close()
   }
   const suggestions = [...found.values()].sort((a, b) => b.agreed - a.agreed || b.asked - a.asked || (a.rule < b.rule ? -1 : 1)).slice(0, 50)
-  if (json) io.stdout.write(`${JSON.stringify({ suggestions })}\n`)
+  if (json) io.stdout.write(documentText({ suggestions }))
   else if (suggestions.length === 0) io.stdout.write('Nothing was asked that a rule could answer.\n')
   else {
     const lines = suggestions.map(({ rule, asked, agreed }) => `    - '${oneLine(rule).replaceAll("'", "''")}'  # asked ${asked} ×, agreed ${agreed} ×\n`)

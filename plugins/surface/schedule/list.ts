@@ -1,5 +1,5 @@
 import type { ScheduledTask, TaskState, Timing } from '../../lib/schedule/index.js'
-import { asDocument, columns, oneLine, say, type OutputForm } from '../../lib/terminal/index.js'
+import { asDocument, columns, documentText, oneLine, say, type OutputForm } from '../../lib/terminal/index.js'
 import { ownWorkspace, type ScheduleVerb } from './verb.js'
 
 type Known = ScheduledTask & { state: TaskState }
@@ -9,7 +9,7 @@ const most = 1000
 export function listSchedules(here: ScheduleVerb, form: OutputForm): void {
   const { io } = here
   const { tasks, faults } = known(here)
-  if (asDocument(io, form)) io.stdout.write(`${JSON.stringify(tasks)}\n`)
+  if (asDocument(io, form)) io.stdout.write(documentText(tasks))
   else io.stdout.write(tasks.length === 0 ? 'There are no schedules; `vtcode schedule create` sets one.\n' : columns(tasks.map((one) => [one.id, one.name, when(one.schedule), dueOf(one), lastOf(one)].map(oneLine))))
   for (const { file, reason } of faults) say(io, 'warning', oneLine(`${file} is not used: ${reason}`))
 }
@@ -28,7 +28,7 @@ export function showSchedule(here: ScheduleVerb, id: string, form: OutputForm): 
 /** A schedule with what is known of it, as a document or for a person. */
 export function tellSchedule({ store, io }: ScheduleVerb, task: ScheduledTask, form: OutputForm): void {
   const state = store.stateOf(task, Date.now())
-  if (asDocument(io, form)) return void io.stdout.write(`${JSON.stringify({ ...task, state })}\n`)
+  if (asDocument(io, form)) return void io.stdout.write(documentText({ ...task, state }))
   const { action } = task
   const rows: [string, string | undefined][] = [
     ['id', task.id], ['name', task.name], ['when', when(task.schedule)], ['next', dueOf({ ...task, state })], ['last', lastOf({ ...task, state })],
@@ -54,7 +54,7 @@ export function comingRuns(here: ScheduleVerb, { count, ...form }: OutputForm & 
     }
   }
   const first = coming.sort((a, b) => (a.at < b.at ? -1 : 1)).slice(0, wanted)
-  if (asDocument(io, form)) io.stdout.write(`${JSON.stringify(first)}\n`)
+  if (asDocument(io, form)) io.stdout.write(documentText(first))
   else io.stdout.write(first.length === 0 ? 'Nothing comes.\n' : columns(first.map(({ at, id, name }) => [at, id, oneLine(name)])))
 }
 
@@ -70,7 +70,7 @@ export async function enableSchedule(here: ScheduleVerb, id: string, enabled: bo
 export async function removeSchedule(here: ScheduleVerb, id: string, form: OutputForm): Promise<void> {
   const task = here.store.find(id)
   await here.store.remove(task.id)
-  here.io.stdout.write(asDocument(here.io, form) ? `${JSON.stringify({ deleted: task.id })}\n` : `${task.id} is deleted.\n`)
+  here.io.stdout.write(asDocument(here.io, form) ? documentText({ deleted: task.id }) : `${task.id} is deleted.\n`)
 }
 
 /** When something is due, for a person. */

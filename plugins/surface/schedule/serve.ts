@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { makeFolder, programFile, writeStateSync } from '../../../core/base/index.js'
 import type { RunEnd, RunPlace, ScheduledTask } from '../../lib/schedule/index.js'
 import { holderLives, isHolder, thisHolder, type Holder } from '../../lib/state/index.js'
-import { asDocument, columns, oneLine, say, type OutputForm } from '../../lib/terminal/index.js'
+import { asDocument, columns, documentText, oneLine, say, type OutputForm } from '../../lib/terminal/index.js'
 import type { ScheduleVerb } from './verb.js'
 
 const clock = { now: () => Date.now(), elapsed: () => performance.now() }
@@ -29,7 +29,7 @@ export async function serveHere(here: ScheduleVerb, { once, ...form }: OutputFor
   const place = await placeOf(here)
   const tell = (task: ScheduledTask, claim: { run: string; base: string }, end: RunEnd, paused: string | undefined): void => {
     const message = task.action.kind === 'reminder' && end.status === 'success' ? task.action.message : (end.reason ?? '')
-    if (asDocument(io, form)) io.stdout.write(`${JSON.stringify({ task: task.id, name: task.name, run: claim.run, base_run_at: claim.base, ...end, ...(message !== '' && { message }) })}\n`)
+    if (asDocument(io, form)) io.stdout.write(documentText({ task: task.id, name: task.name, run: claim.run, base_run_at: claim.base, ...end, ...(message !== '' && { message }) }))
     else io.stdout.write(`${oneLine(`${new Date().toISOString()}  ${task.id}  ${task.name}: ${end.status}${message === '' ? '' : `, ${message}`}`)}\n`)
     if (paused !== undefined) say(io, 'warning', oneLine(`${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` begins again.`))
   }
@@ -56,7 +56,7 @@ export async function runSchedule(here: ScheduleVerb, id: string, form: OutputFo
   await ledger.end(claim, known)
   if (known.status !== 'success') here.code = 1
   const answer = answerIn(claim.dir)
-  if (asDocument(io, form)) io.stdout.write(`${JSON.stringify({ task: task.id, run: claim.run, ...known, dir: claim.dir, ...(answer !== '' && { answer }) })}\n`)
+  if (asDocument(io, form)) io.stdout.write(documentText({ task: task.id, run: claim.run, ...known, dir: claim.dir, ...(answer !== '' && { answer }) }))
   else io.stdout.write(`${known.status === 'success' ? answer || 'Done.' : oneLine(`${known.status}: ${known.reason ?? ''}`)}\n`)
 }
 
@@ -74,7 +74,7 @@ export function listRuns(here: ScheduleVerb, id: string, form: OutputForm): void
   const task = store.find(id)
   const ledger = new library.RunLedger(store, clock)
   const [runs, skipped] = [ledger.runsOf(task.id), ledger.skippedOf(task.id)]
-  if (asDocument(io, form)) return void io.stdout.write(`${JSON.stringify({ runs, skipped })}\n`)
+  if (asDocument(io, form)) return void io.stdout.write(documentText({ runs, skipped }))
   const rows = [
     ...runs.map(({ base_run_at, run, status = 'running', attempt, reason }) => [base_run_at, run, `${status}${attempt === 2 ? ', second attempt' : ''}`, reason ?? '']),
     ...skipped.map(({ from, to, reason }) => [from, '-', 'skipped', from === to ? reason : `${reason}, up to ${to}`]),
@@ -93,7 +93,7 @@ export function serviceStatus(here: ScheduleVerb, form: OutputForm): void {
     enabled, serving: servingIn(join(store.state, 'serving')).map(({ pid, host }) => ({ pid, host })), schedules: tasks.length, paused: tasks.filter((task) => !task.enabled).length, damaged: faults.length,
     running: new library.RunLedger(store, clock).claims.all().map(({ task, run, begun_at }) => ({ task, run, begun_at })), ...(coming[0] !== undefined && { next_run_at: coming[0] }),
   }
-  if (asDocument(io, form)) return void io.stdout.write(`${JSON.stringify(known)}\n`)
+  if (asDocument(io, form)) return void io.stdout.write(documentText(known))
   const served = known.serving.length === 0 ? 'by nobody: `vtcode schedule serve` runs what is due' : `by process ${known.serving.map(({ pid }) => pid).join(', ')}`
   const off = enabled ? '' : ', and automation.scheduled_tasks.enabled is false'
   const count = `${known.schedules}, ${known.paused} of them paused${known.damaged === 0 ? '' : `, and ${known.damaged} damaged files`}`
@@ -139,7 +139,7 @@ export function service(here: ScheduleVerb, install: boolean, form: OutputForm):
   } else rmSync(unit.file, { force: true })
   const { enabled } = (kernel.settings['automation'] as unknown as { scheduled_tasks: { enabled: boolean } }).scheduled_tasks
   if (install && !enabled) say(io, 'warning', 'It will refuse to serve until automation.scheduled_tasks.enabled is true in your settings.')
-  if (asDocument(io, form)) return void io.stdout.write(`${JSON.stringify({ file: unit.file, ...(install ? { text: unit.text, enable: unit.enable } : { disable: unit.disable }) })}\n`)
+  if (asDocument(io, form)) return void io.stdout.write(documentText({ file: unit.file, ...(install ? { text: unit.text, enable: unit.enable } : { disable: unit.disable }) }))
   const steps = (install ? unit.enable : unit.disable).map((line) => `  ${line}\n`).join('')
   io.stdout.write(install ? `${unit.text}\nWritten to ${unit.file}. To switch it on:\n${steps}` : `${unit.file} is removed. To switch it off:\n${steps}`)
 }

@@ -88,12 +88,16 @@ const ways: [name: string, main: string, evil: string, more?: Record<string, str
   ['the built-in module asked of the process', "const { said } = process.getBuiltinModule('module').createRequire(process.env.VTCODE_WORKSPACE + '/x.js')('./tools/' + 'm.cjs')\n", 'tools/m.cjs'],
   ['require with an escape', "import m from './old.cjs'\nconst { said } = m\n", 'tools/m.cjs', { 'tools/old.cjs': "module.exports = require('./\\x6d.cjs')\n" }],
   ['a link of the repository', "import said from './link.js'\n", 'tools/m.js'],
+  ['require.resolve', "import m from './old.cjs'\nconst { said } = m\n", 'tools/m.cjs', { 'tools/old.cjs': "module.exports = require(require.resolve('./m.cjs'))\n" }],
+  ['conditions of exports', "import said from 'repo/m'\n", 'lib/m.js', { 'package.json': '{ "name": "repo", "type": "module", "exports": { "./m": [{ "browser": "./x.js" }, { "node": { "import": "./lib/m.js" } }] } }' }],
+  ['a condition of imports that names a package', "import said from '#p'\n", 'node_modules/pack/index.js', { 'package.json': '{ "name": "repo", "type": "module", "imports": { "#p": { "node": "pack" } } }', 'node_modules/pack/package.json': '{ "name": "pack", "type": "module", "main": "index.js" }' }],
+  ['a search path for require', "import Module, { createRequire } from 'node:module'\nprocess.env.NODE_PATH = process.env.VTCODE_WORKSPACE + '/tools'\nModule._initPaths()\nconst { said } = createRequire(import.meta.url)(['m', 'cjs'].join('.'))\n", 'tools/m.cjs'],
 ]
 
 /** These name a file outside of what is agreed to, or by a text that nobody can know: they find nothing. */
 const unfound = new Set([
   'import() of a sum', 'import() of an absolute path', 'createRequire elsewhere', 'hooks of its own', 'data that imports',
-  'a path of our own package in the repository', 'require in a file of the old form', 'the built-in module asked of the process',
+  'a path of our own package in the repository', 'require in a file of the old form', 'the built-in module asked of the process', 'a search path for require',
 ])
 const inside = { 'in a process of its own': {}, 'in this program': { plugins: { isolate: 'inline' } } }
 

@@ -43,10 +43,13 @@ describe('what a program of a workspace is started with', () => {
     expect((await vtcode(made, ['trust', 'list'])).stdout).toContain('It starts a program whose files are not covered: sh tools/e.sh.')
   })
   it('and cannot be known is said in the question and by the list', async () => {
-    await using made = await tempWorkspace({ ...files, '.vtcode/config.yaml': `${hook('npm run lint')}${server('{ command: sh, args: ["-c", "sh $X/e.sh tools/e.sh"] }')}` })
+    const skill = { '.vtcode/skills/s/SKILL.md': '---\nname: s\ndescription: Does.\n---\nDo.\n', '.vtcode/skills/s/vtcode.yaml': tool('run: [make, all]\nenv: { KEY: { env: MY_KEY } }') }
+    await using made = await tempWorkspace({ ...files, ...skill, '.vtcode/config.yaml': `${hook('npm run lint')}${server('{ command: sh, args: ["-c", "sh $X/e.sh tools/e.sh"] }')}` })
     for (const argv of [['trust'], ['trust', 'list']]) {
       const { stdout, stderr } = await vtcode(made, argv)
       expect(`${stdout}${stderr}`).toContain('It starts a program whose files are not covered: npm run lint.')
+      expect(`${stdout}${stderr}`).toContain('It starts a program whose files are not covered: make all.')
+      expect(`${stdout}${stderr}`).toContain('It hands what MY_KEY holds in your environment to the program `make all`.')
       expect(`${stdout}${stderr}`).toMatch(/covered are tools\/e\.sh, not what else it loads: \$X/)
     }
   })

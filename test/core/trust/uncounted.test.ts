@@ -22,11 +22,13 @@ const ways: [where: string, run: string, program: string, counts?: true][] = [
   ['in a repository of its own', "run: [sh, '{$plugin_root}/.git/e.sh']", '.git/e.sh'],
   ['in a repository of its own, by a command line', "run: [sh, -c, 'cd \"$PLUGIN_ROOT\" && . .git/hooks/e']", '.git/hooks/e'],
   ['in a repository of its own, by a script', "run: [node, '{$plugin_root}/main.mjs']", '.git/e.mjs'],
+  ['in a repository of its own, by a script of a shell', "run: [sh, '{$plugin_root}/main.sh']", '.git/e.sh'],
 ]
 const texts = (program: string, text: string): string => (program.endsWith('.mjs') ? `process.stdout.write('${text}')\n` : `#!/bin/sh\n${says(text)}`)
 const files = (folder: string, run: string, program: string) => ({
   [`${folder}/vtcode.yaml`]: tool(run),
   [`${folder}/main.mjs`]: "import './.git/e.mjs'\n",
+  [`${folder}/main.sh`]: '. "$PLUGIN_ROOT/.git/e.sh"\n',
   [`${folder}/${program}`]: texts(program, 'agreed'),
 })
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -131,6 +131,22 @@ describe('a journal that bears no seal of ours', () => {
       other.close()
       return other.seal.mark('plan', homeOfPlan(), text)
     })],
+    ['that is a checkpoint of ours by its name', () => left([planned('a', 0)], true, `.vtcode/journal/${own}-${workspace.seal.nameMark('checkpoint', own)}`)],
+    ['whose mark is one of ours for something else', () => left([planned('a', 0)], true, homeOfPlan(), (text) => workspace.seal.mark('checkpoint', homeOfPlan(), text))],
+    ['whose mark is one of ours for another journal', () => left([planned('a', 0)], true, homeOfPlan(), (text) => workspace.seal.mark('plan', `${homeOfPlan()}x`, text))],
+    ['whose plan is a gigabyte', () => {
+      left([planned('a', 0)], true)
+      truncateSync(join(root, homeOfPlan(), 'plan.json'), 2 ** 30)
+    }],
+    ['whose plan is a link', () => {
+      left([planned('a', 0)], true)
+      renameSync(join(root, homeOfPlan(), 'plan.json'), join(root, 'plan'))
+      symlinkSync(join(root, 'plan'), join(root, homeOfPlan(), 'plan.json'))
+    }],
+    ['whose mark is a pipe', () => {
+      left([planned('a', 0)], false)
+      execFileSync('mkfifo', [join(root, homeOfPlan(), 'commit')])
+    }],
     ['that is a pipe', () => {
       mkdirSync(join(root, '.vtcode/journal'), { recursive: true })
       execFileSync('mkfifo', [join(root, '.vtcode/journal/x')])
@@ -155,6 +171,16 @@ describe('a journal that bears no seal of ours', () => {
     await workspace.transact([await write('b'), await write('c')])
     await workspace.lock(['a']).then((held) => held[Symbol.asyncDispose]())
     expect([content('b'), content('c'), aside().length]).toEqual(['new b', 'new c', 1])
+  })
+  it('is not taken for another change of the same files when it is brought back: what it would change is no more as it was', async () => {
+    left([planned('a', 0), planned('b', 1)], true)
+    cpSync(join(root, homeOfPlan()), join(home, 'kept'), { recursive: true })
+    await workspace.recover()
+    expect([content('a'), content('b')]).toEqual(['new a', 'new b'])
+    put('a', 'mine')
+    cpSync(join(home, 'kept'), join(root, homeOfPlan()), { recursive: true })
+    await expect(workspace.recover()).rejects.toMatchObject({ code: 'VT_PATCH_RECOVERY' })
+    expect([content('a'), content('b')]).toEqual(['mine', 'new b'])
   })
   it('is not completed from contents that were changed', async () => {
     left([planned('a', 0)], true)

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import type { IncomingMessage } from 'node:http'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -87,12 +88,15 @@ it('keeps the former token whole when the new one cannot be written', async () =
 it('sends a client secret to the issuer that it went to first, or that the settings name, and to no other', async () => {
   let origin = ''
   const grants: { to: string; body: string; authorization: string | undefined }[] = []
+  const keys = new Map<string, Set<unknown>>()
+  const heard = (to: string, { headers }: IncomingMessage) => keys.set(to, (keys.get(to) ?? new Set()).add(headers['x-api-key']))
   /** A server that signs in, and gives tokens that the MCP server takes until it names another issuer. */
   const issuer = async () => {
     let own = ''
     const server = await serve((request, response, { body }) => {
       const json = (value: object) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
       const { searchParams, pathname } = new URL(request.url!, own)
+      heard(own, request)
       if (pathname.includes('.well-known')) return json({ issuer: own, authorization_endpoint: `${own}/authorize`, token_endpoint: `${own}/token`, registration_endpoint: `${own}/register`, response_types_supported: ['code'], code_challenge_methods_supported: ['S256'], token_endpoint_auth_methods_supported: ['client_secret_post'] })
       if (pathname === '/authorize') return response.writeHead(302, { location: `${searchParams.get('redirect_uri')}?code=the-code&state=${searchParams.get('state')}` }).end()
       grants.push({ to: own, body, authorization: request.headers.authorization })
@@ -107,6 +111,7 @@ it('sends a client secret to the issuer that it went to first, or that the setti
   let named = right.url
   await using server = await serve((request, response, { body, method }) => {
     const json = (value: object) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+    heard('the server', request)
     if (request.url!.includes('oauth-protected-resource')) return json({ resource: `${origin}/mcp`, authorization_servers: [named] })
     if (request.headers.authorization !== `Bearer token-of-${named}`) return response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"` }).end()
     if (method !== 'POST') return response.writeHead(405).end()
@@ -122,7 +127,7 @@ it('sends a client secret to the issuer that it went to first, or that the setti
   chmodSync(`${made.home}/browser`, 0o755)
   const secret = 'a-client-secret-0123456789'
   const reasons = async (more: object = {}) => {
-    const servers = { s: { type: 'streamable-http', url: `${origin}/mcp`, lazy: false, auth: { type: 'oauth', client_id: 'us', client_secret: { env: 'OUR_SECRET' }, ...more } } }
+    const servers = { s: { type: 'streamable-http', url: `${origin}/mcp`, lazy: false, headers: { 'x-api-key': 'a-key-of-the-server' }, auth: { type: 'oauth', client_id: 'us', client_secret: { env: 'OUR_SECRET' }, ...more } } }
     const env = { PATH: process.env.PATH, HOME: made.home, BROWSER: `${made.home}/browser`, OUR_SECRET: secret }
     const kernel = await createKernel({ workspace: made.root, home: made.home, env, config: { mcp: { servers } } as never })
     const failed = kernel.diagnostics().filter(({ code }) => code === 'VT_MCP_START')
@@ -139,4 +144,6 @@ it('sends a client secret to the issuer that it went to first, or that the setti
   // The user moves it themselves.
   expect(await reasons({ issuer: wrong.url })).toBe('')
   expect(grants.filter(({ to }) => to === wrong.url)).toHaveLength(1)
+  // What the settings send to the server goes to no place where its users sign in.
+  expect(Object.fromEntries([...keys].map(([to, heard]) => [to, [...heard]]))).toEqual({ 'the server': ['a-key-of-the-server'], [right.url]: [undefined], [wrong.url]: [undefined] })
 }, 60_000)

@@ -52,6 +52,32 @@ describe('text of others on the command line', () => {
     expect(out).toContain('\\u{202e}')
     expect([deceptive.test(out), deceptive.test(err)]).toEqual([false, false])
   })
+
+  it('of a repository, whatever holds it, moves nothing in what any verb says', async () => {
+    const evil = JSON.stringify(`x\u202e${copies}\u009b31m\u200b\u2028y`)
+    const front = (of: string): string => `---\nname: ${of}\ndescription: ${evil}\n---\n${name}\n`
+    const at = await place([], {
+      [name]: 'x\n',
+      'vtcode.config.json': JSON.stringify({ hooks: { PreToolUse: [{ hooks: [{ command: `true ${name}` }] }] }, manifests: [`./${name}`, './tools'], policy: { ask: [{ rule: `Write(${name})`, reason: name }] } }),
+      '.mcp.json': JSON.stringify({ mcpServers: { [name]: { command: name, args: [name], env: { [name]: `\${MY_KEY}${name}` } }, s: { url: `https://x.example/${name}`, headers: { a: '${MY_KEY}' } } } }),
+      '.vtcode/agents/evil.md': front('evil'), '.vtcode/agents/odd.md': front(evil), '.vtcode/skills/evil/SKILL.md': front('evil'), '.vtcode/skills/odd/SKILL.md': front(evil),
+      '.vtcode/plugins/p/vtcode.yaml': `name: told\ndescription: ${evil}\neffects: [read]\nrun: [echo, ${evil}]\n`, [`.vtcode/plugins/${name}/vtcode.yaml`]: `${evil}: ${evil}\n`, 'tools/bad.yaml': `name: ${evil}\n`,
+      [`.vtcode/sessions/${name}/calls.jsonl`]: `${evil}\n`, [`.vtcode/history/${name}/x`]: 'x', [`.vtcode/journal/${name}/plan.json`]: evil, 'AGENTS.md': `@${name}.md\n${name}\n`,
+    })
+    const verbs = [
+      ['trust'], ['trust', 'list'], ['trust', 'add', name], ['agents', 'list'], ['agents', 'check'], ['agents', 'show', name], ['plugins', 'list'], ['plugins', 'info', name], ['skills', 'list', '--all'], ['skills', 'validate', '.vtcode/skills/odd'],
+      ['sessions', 'list'], ['undo', '--list'], ['doctor'], ['tools'], ['config', 'show', '--origins'], ['config', 'get', name], ['policy', 'list'], ['schedule', 'list'], ['call', name], [name],
+    ]
+    const wrong: unknown[] = []
+    for (let first = 0; first < verbs.length; first += 4) {
+      await Promise.all(verbs.slice(first, first + 4).map(async (words) => {
+        const { out, err } = await vtcode(at, words)
+        const raw = [out, err].flatMap((text) => text.split('\n').filter((line) => deceptive.test(line)))
+        if (raw.length > 0 || (out === '' && err === '')) wrong.push([words, raw.map((line) => JSON.stringify(line))])
+      }))
+    }
+    expect(wrong).toEqual([])
+  }, 60_000)
 })
 
 describe('a question of approval', () => {

@@ -113,6 +113,48 @@ describe('vtcode mcp --http', () => {
     expect(upgraded).toMatch(/^HTTP\/1\.1 400/)
   })
 
+  it('answers nothing of what is no plain request with the token, and ends the connection of each', async () => {
+    const { port, token } = served
+    const body = JSON.stringify(initialize)
+    const head = (line: string, ...more: string[]): string => [line, `Host: 127.0.0.1:${port}`, 'Content-Type: application/json', 'Accept: application/json, text/event-stream', ...more].join('\r\n')
+    const own = `Authorization: Bearer ${token}`
+    const length = `Content-Length: ${body.length}`
+    const rows: Record<string, string> = {
+      'a hundred thousand headers': `${head('POST /mcp HTTP/1.1', own)}\r\n${'a: b\r\n'.repeat(100_000)}\r\n`,
+      'one header without an end': `${head('POST /mcp HTTP/1.1', own)}\r\nx: ${'a'.repeat(1_000_000)}`,
+      'a target without an end': head(`POST /mcp?${'a'.repeat(1_000_000)} HTTP/1.1`, own),
+      'an address of another server as its target': `${head(`POST http://evil.example/mcp HTTP/1.1`, own, length)}\r\n\r\n${body}`,
+      'a second Host': `${head('POST /mcp HTTP/1.1', own, length)}\r\n\r\n${body}`.replace('Host:', 'Host: evil.example\r\nHost:'),
+      'a Host with a dot at its end': `${head('POST /mcp HTTP/1.1', own, length)}\r\n\r\n${body}`.replace('127.0.0.1:', '127.0.0.1.:'),
+      'no Host at all': `POST /mcp HTTP/1.1\r\n${own}\r\n\r\n`,
+      'a token in the target': `${head(`POST /mcp?access_token=${token} HTTP/1.1`, length)}\r\n\r\n${body}`,
+      'a token in a cookie': `${head('POST /mcp HTTP/1.1', `Cookie: authorization=${token}`, length)}\r\n\r\n${body}`,
+      'a token in the target as a name and a word': `${head(`POST http://a:${token}@127.0.0.1:${port}/mcp HTTP/1.1`, length)}\r\n\r\n${body}`,
+      'two lengths of one body': `${head('POST /mcp HTTP/1.1', own, length, 'Content-Length: 0')}\r\n\r\n${body}`,
+      'a length and chunks': `${head('POST /mcp HTTP/1.1', own, length, 'Transfer-Encoding: chunked')}\r\n\r\n0\r\n\r\n${body}`,
+      'an encoding that nobody knows': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked, gzip')}\r\n\r\n${body}`,
+      'a chunk of a size beyond all numbers': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked')}\r\n\r\nffffffffffffffffff\r\n`,
+      'chunks that go on behind their size': `${head('POST /mcp HTTP/1.1', own, 'Transfer-Encoding: chunked')}\r\n\r\n1;${'a'.repeat(100_000)}\r\n`,
+      'a body that is packed': `${head('POST /mcp HTTP/1.1', own, 'Content-Encoding: gzip', 'Content-Length: 5')}\r\n\r\n\x1f\x8b\x08\0\0`,
+      'CONNECT': head('CONNECT evil.example:443 HTTP/1.1', own, '\r\n'),
+      'TRACE': head('TRACE /mcp HTTP/1.1', own, '\r\n'),
+      'the greeting of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      'a greeting of TLS': '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03',
+      'HTTP/0.9': 'GET /mcp\r\n\r\n',
+      'a NUL in the target': `${head('POST /mcp\0 HTTP/1.1', own, length)}\r\n\r\n${body}`,
+    }
+    const said = (bytes: string): Promise<string> =>
+      new Promise((resolve) => {
+        let text = ''
+        const socket = tcp(port, '127.0.0.1', () => socket.end(bytes, 'latin1'))
+        socket.on('data', (chunk) => (text += chunk)).on('error', () => {}).on('close', () => resolve(text))
+      })
+    const answers = await Promise.all(Object.entries(rows).map(async ([what, bytes]) => [what, await said(bytes)] as const))
+    for (const [what, text] of answers) expect(text, what).toMatch(/^(?:$|HTTP\/1\.1 [45]\d\d )/)
+    expect(answers.map(([, text]) => text).join('')).not.toContain(token)
+    expect((await ask(served, { ...json, authorization: `Bearer ${token}` })).status).toBe(200)
+  })
+
   it('refuses garbage and bodies over the limit, and answers the next', async () => {
     expect((await ask(served, own(), { body: 'garbage' })).status).toBe(400)
     const large = await ask(served, { ...own(), 'content-length': '12000000' }, { body: Buffer.alloc(12_000_000, 'x') }).catch(() => ({ status: 413 }))

@@ -13,6 +13,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -219,6 +220,35 @@ describe('vtcode undo', () => {
     expect(told).toEqual([expect.stringContaining("'.vtcode/history/y' has no valid seal"), ''])
   })
 
+  it('takes for a checkpoint nothing that is of another session, another workspace, another kind or another size, and one that was brought back undoes nothing that changed', async () => {
+    await call('unified_file', { action: 'write', path: 'made', content: 'x' })
+    const session = readdirSync(at('.vtcode/history')).find((name) => name.startsWith('session-'))!
+    const [genuine] = readdirSync(at(`.vtcode/history/${session}`))
+    const folder = `.vtcode/history/${session}/${genuine}`
+    cpSync(at(folder), join(booted.home, 'kept'), { recursive: true })
+    expect(await undo()).toMatchObject({ code: 0, out: expect.stringContaining('made') })
+    const bring = (to: string) => cpSync(join(booted.home, 'kept'), at(to), { recursive: true })
+    // Where it was, but the file is another one by now.
+    writeFileSync(at('made'), 'mine')
+    bring(folder)
+    expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('changed since') })
+    rmSync(at(folder), { recursive: true })
+    writeFileSync(at('made'), 'x')
+    const seal = openWorkspace(booted.root, { home: join(booted.home, '.vtcode') })
+    const other = openWorkspace(join(booted.root, 'dir'), { home: join(booted.home, '.vtcode') })
+    const own = '99999999999999-abcdef-1'
+    const home = `.vtcode/history/${session}`
+    const places = [`.vtcode/history/other/${genuine}`, `${home}/${own}-${seal.seal.nameMark('journal', `${home}/${own}`)}`, `${home}/${own}-${other.seal.nameMark('checkpoint', `${home}/${own}`)}`]
+    for (const place of places) bring(place)
+    const named = `${home}/${own}-${seal.seal.nameMark('checkpoint', `${home}/${own}`)}`
+    seal.close()
+    other.close()
+    for (const spoil of [() => bring(named), () => truncateSync(at(`${named}/record.json`), 2 ** 30), () => (rmSync(at(`${named}/record.json`)), symlinkSync(at('.vtcode/history/other'), at(`${named}/record.json`)))]) {
+      spoil()
+      const { out } = await undo()
+      expect([out.includes('made'), readFileSync(at('made'), 'utf8')]).toEqual([false, 'x'])
+    }
+  })
   it('shows a path with a line break on one line', async () => {
     await call('unified_file', { action: 'write', path: 'two\nlines.txt', content: 'x' })
     expect((await undo('--list')).out.trimEnd().split('\n')).toHaveLength(1)

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import type { Config } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
+import { serve } from '../../../support/server.js'
 
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
 const boot = (server: object): Promise<Booted> => bootKernel({ config: { automation, mcp: { servers: { s: server } } } as Config })
@@ -77,6 +78,23 @@ it.each([['sse'], ['streamable-http']])('a server by %s that redirects to anothe
   expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: false })
   expect(asked).toEqual([])
   for (const server of [web, other]) server.close()
+})
+
+it.each([['sse'], ['streamable-http']])('a server by %s whose stream ends again and again, and is to be opened anew at once, is asked for it once a second', async (type) => {
+  await using server = await serve((request, response, { body }) => {
+    if (request.method === 'GET') return response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`retry: 0\n\n${type === 'sse' ? 'event: endpoint\ndata: /mcp\n\n' : ''}`)
+    const { id, method } = JSON.parse(body) as { id?: number; method: string }
+    if (id === undefined) return response.writeHead(202).end()
+    const result = method === 'initialize' ? { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } : method === 'tools/list' ? { tools: [echo] } : { content: [] }
+    return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+  })
+  const began = performance.now()
+  await using vt = await boot({ type, url: `${server.url}/mcp`, lazy: false, startup_timeout_secs: 2 })
+  expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: type !== 'sse' })
+  while (performance.now() - began < 2_000) expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
+  const opened = server.seen.filter(({ method }) => method === 'GET').length
+  expect(opened).toBeGreaterThan(2)
+  expect(opened).toBeLessThanOrEqual(8 + Math.ceil((performance.now() - began) / 1000) + 1)
 })
 
 it('a server on pipes that asks and does not read is not answered into memory', async () => {
