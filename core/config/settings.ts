@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { deepFreeze, problem, programFile, report, sha256, usualWaits, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
-import { copyOf, identityOf, inCopy, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
+import { consentPlace, copyOf, identityOf, inCopy, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
 import type { Config } from './config_types.js'
 import { merge } from './merge.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type SettingsSource } from './source.js'
@@ -141,7 +141,7 @@ function laidOver(sources: SettingsSource[], { mode, default_mode }: SettingsOpt
 export function adoptedFile(home: string, workspace: string, how: { make?: true } = {}): string | undefined {
   const folder = join(home, 'workspaces')
   if (!how.make && !existsSync(folder)) return undefined
-  return join(folder, sha256(identityOf(workspace)).slice(0, 16), 'policy.json')
+  return join(folder, sha256(identityOf(consentPlace(workspace, home))).slice(0, 16), 'policy.json')
 }
 
 /** The settings of a user who has set nothing. */

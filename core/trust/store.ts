@@ -4,6 +4,7 @@ import { inside, makeFolder, problem, VtError, writeStateSync, type Contribution
 import { readBytes } from '../documents/index.js'
 import { digestOf, itemFor, standingOf, type TrustItem } from './digest.js'
 import { identityOf, treesOnce } from './tree.js'
+import { consentPlace } from './worktree.js'
 
 /** What the user agreed to in one workspace. */
 export interface Trust {
@@ -45,8 +46,8 @@ export interface TrustOptions {
 
 /** Opens the trust store for one workspace. A store that cannot be used grants nothing; `fault` says why. */
 export function openTrust(options: TrustOptions): Trust {
-  const { workspace, env } = options
-  const here = identityOf(workspace)
+  const { home, workspace, env } = options
+  const here = identityOf(consentPlace(workspace, home))
   const grantsIn = ({ workspaces }: Store): Grants => (Object.hasOwn(workspaces, here) ? workspaces[here]! : {})
   const known = new WeakMap<Contribution, { item: TrustItem; standing: string }>()
   let accepted: readonly TrustItem[] = []

@@ -57,7 +57,7 @@ export function isReserved(path: string): boolean {
 }
 
 /** The folders below `.vtcode/` in which only this program writes. */
-export const ownFolders = ['aside', 'journal', 'history', 'tmp', 'spool', 'sessions', 'approvals']
+export const ownFolders = ['aside', 'journal', 'history', 'tmp', 'spool', 'sessions', 'approvals', 'worktrees']
 /** What only this program writes: never through a link, which a repository may bring. */
 export const isOwnState = (path: string): boolean => path.startsWith('.vtcode/') && ownFolders.includes(path.split('/')[1]!)
 

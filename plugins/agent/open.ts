@@ -4,7 +4,7 @@ import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
 import type { AgentOptions } from './agent_options.js'
 import { AgentError, agentSettings, idMaker, type AgentProviders } from './base/index.js'
-import { chooseComponents } from './components/index.js'
+import { chooseComponents, componentsFor } from './components/index.js'
 import { partOrigin, type ChildThread, type OpenChild } from './delegation/index.js'
 import { atItsPace, copyTo } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
@@ -89,20 +89,28 @@ interface OpenedThread {
   close(): Promise<void>
 }
 
-/** Opens the thread of a part of somebody's work: a session of its own on the same kernel, with the parts of the parent that decide what may happen. */
+/**
+ * Opens the thread of a part of somebody's work: a session of its own, with the parts of the parent that decide what may happen, on the same
+ * kernel or, for work on a copy of the files, on one of its own there. The session lies with that of the parent.
+ */
 const openChild: OpenChild = async (parent, plan) => {
-  const { kernel, providers: above, settings } = parent
-  const { session_id, rights, approve } = plan
-  const providers: AgentProviders = { ...above, approval: approve ? { approve } : {} }
-  const connection = plan.model === undefined || plan.model === parent.connection.model.id ? parent.connection : await connect(kernel, plan.model, providers)
-  const { max_budget_usd } = settings.harness
-  checkPrice(connection.model, settings.harness)
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const { settings, kernel: above } = parent
+  const { session_id, rights, approve, tree } = plan
+  const kernel = tree ? await above.elsewhere(tree.root) : above
+  const workspaces = [openWorkspace(above.workspace, above), ...(tree ? [openWorkspace(kernel.workspace, kernel)] : [])]
+  const close = async () => {
+    for (const workspace of workspaces) workspace.close()
+    if (tree) await kernel.close()
+  }
   try {
-    const store = await providers.session.open(workspace, session_id, { must_exist: plan.goes_on })
+    const providers: AgentProviders = { ...(tree ? await componentsFor(parent.providers, kernel) : parent.providers), approval: approve ? { approve } : {} }
+    const connection = plan.model === undefined || plan.model === parent.connection.model.id ? parent.connection : await connect(above, plan.model, providers)
+    const { max_budget_usd } = settings.harness
+    checkPrice(connection.model, settings.harness)
+    const store = await providers.session.open(workspaces[0]!, session_id, { must_exist: plan.goes_on })
     const restored = plan.goes_on ? await restore(store, session_id, threadTable).catch((error: unknown) => store.close().then(() => Promise.reject(error as Error))) : undefined
     const thread = new Thread({
-      kernel, workspace, providers, store, connection, session_id, thread_id: plan.thread_id, surface: 'subagent', only: rights.only, with_tools: true, start_reason: 'part', open_child: openChild,
+      kernel, workspace: workspaces.at(-1)!, providers, store, connection, session_id, thread_id: plan.thread_id, surface: 'subagent', only: rights.only, with_tools: true, start_reason: 'part', open_child: openChild,
       ...(max_budget_usd !== undefined && { limits: { max_budget_usd } }),
       ...(restored && { restored }),
       manifest: partManifest(parent, plan),
@@ -111,9 +119,9 @@ const openChild: OpenChild = async (parent, plan) => {
     thread.events.add(providers.logging.open(store))
     if (restored) await goOn(thread, restored)
     await thread.commit({ kind: 'mode', mode: rights.mode, by: 'parent' })
-    return partOf(thread, () => thread.close().finally(() => workspace.close()))
+    return partOf(thread, () => thread.close().finally(close))
   } catch (error) {
-    workspace.close()
+    await close()
     throw error
   }
 }

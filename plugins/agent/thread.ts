@@ -90,7 +90,7 @@ export class Thread implements LoopConversation {
   async perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'>): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
     const sandbox = providers.sandbox.choose(name, input)
-    return providers.execute.run(name, input, { ...how, session, surface, mode, ...(only && { only }), lent: { agent: this }, ...(sandbox !== 'workspace' && { sandbox }) })
+    return providers.execute.run(name, input, { ...how, session, surface, mode, ...(only && { only }), lent: { agent: this, delegation: true }, ...(sandbox !== 'workspace' && { sandbox }) })
   }
 
   get mode(): Mode {
@@ -268,7 +268,7 @@ export class Thread implements LoopConversation {
 
   /** Waits for what is being written, and lets go of the session. Throws VT_SESSION_WRITE where that could not be written. */
   async close(): Promise<void> {
-    await Promise.allSettled([this.delegation.ends(), this.tail])
+    await Promise.allSettled([this.delegation.ends().then(() => this.delegation.left()), this.tail])
     const { outcome } = this.last
     this.manifestWriter.over()
     await Promise.allSettled([this.manifestWriter.settled()])

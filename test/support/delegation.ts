@@ -1,11 +1,12 @@
 import { createAgent, type Agent, type AgentOptions } from 'vtcode/agent'
+import type { Approval } from 'vtcode'
 import type { Files } from 'vtcode/test'
 import { bootKernel } from 'vtcode/test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LLMock } from '@copilotkit/aimock'
 import { hold } from './inside.js'
-import { call, settingsFor, type Answer } from './peer.js'
+import { call, settingsFor, vtcode, type Answer } from './peer.js'
 
 export const tool = (action: string, input: object = {}) => call('agents', { action, ...input })
 export const spawn = (message: string, more: object = {}) => tool('spawn', { message, ...more })
@@ -22,9 +23,11 @@ interface Where {
   model?: object
   limits?: AgentOptions['limits']
   options?: AgentOptions
+  /** Who answers what is asked: yes, or by the request. */
+  approve?: true | ((request: Approval) => boolean)
 }
 /** A conversation whose model answers by one script, and whose agents answer by their own, by the first word that each is told. */
-export async function delegation(parent: Answer[], parts: Record<string, Answer[]>, { files, subagents, model, limits, options = {} }: Where = {}) {
+export async function delegation(parent: Answer[], parts: Record<string, Answer[]>, { files, subagents, model, limits, approve, options = {} }: Where = {}) {
   const mock = new LLMock({ port: 0 })
   await mock.start()
   hold({ [Symbol.asyncDispose]: () => mock.stop() as Promise<void> })
@@ -39,12 +42,15 @@ export async function delegation(parent: Answer[], parts: Record<string, Answer[
   const provider = model ? { provider: model } : {}
   const booted = hold(await bootKernel({ mode: 'auto', ...(files && { files }), config: { ...settingsFor({ url: mock.url }, provider), sandbox: { mode: 'off' }, ...(subagents && { subagents }) } as never }))
   const events: any[] = []
-  const all: AgentOptions = { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, onEvent: (event) => void events.push(event), ...(limits && { limits }), ...options }
+  const all: AgentOptions = { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, onEvent: (event) => void events.push(event), ...(limits && { limits }), ...options, ...(approve && { providers: { ...options.providers, approval: { approve: approve === true ? () => true : approve } } }) }
   const agent: Agent = await createAgent(booted.kernel, all)
   const facts = (): any[] => readFileSync(join(booted.root, '.vtcode/sessions', agent.session_id, 'messages.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line))
   const bodies = (name?: string): any[] => mock.getRequests().map(({ body }: any) => body).filter((body: any) => name === undefined || whose(body) === name)
   return {
-    agent, events, kernel: booted.kernel, root: booted.root, options: all, bodies, facts,
+    agent, events, kernel: booted.kernel,
+    /** The program in the same place. */
+    program: (...args: string[]) => vtcode({ ...booted, env: { PATH: process.env['PATH']!, HOME: booted.home, VTCODE_HOME: join(booted.home, '.vtcode') } }, args),
+    root: booted.root, options: all, bodies, facts,
     /** The last status of each agent. */
     children: (): any[] => [...new Map(facts().flatMap(({ kind, child }) => (kind === 'child' ? [[child.id, child] as const] : []))).values()],
     /** What the calls of the conversation came to, as its model read it. */

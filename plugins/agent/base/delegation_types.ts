@@ -10,6 +10,10 @@ export interface ChildStatus {
   /** How many conversations are above it. */
   depth: number
   background: boolean
+  /** `worktree`: it works on a copy of the files. */
+  isolation: 'shared' | 'worktree'
+  /** Workspace-relative: where the copy is, as long as it is there. */
+  worktree?: string
   /** Globs of the paths that it alone writes. */
   write_paths?: string[]
   created_at: string

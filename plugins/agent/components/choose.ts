@@ -78,10 +78,27 @@ export async function chooseComponents(context: ComponentContext, runContext: Ru
   const entries = await Promise.all(
     componentNames.map(async (component) => {
       const choice = chosen[component]
-      return [component, choice !== undefined && typeof choice !== 'string' ? choice : await makeComponent(context, component, choices[component].name, contextTable[runContext][component])] as const
+      if (choice !== undefined && typeof choice !== 'string') return [component, choice] as const
+      const make = (kernel: Kernel) => makeComponent({ ...context, kernel }, component, choices[component].name, contextTable[runContext][component])
+      const entry = await make(context.kernel)
+      makers.set(entry, make)
+      return [component, entry] as const
     }),
   )
   return Object.freeze({ ...(Object.fromEntries(entries) as unknown as Omit<AgentProviders, 'env'>), env: context.env })
+}
+
+/** How each component was made that nobody gave. */
+const makers = new WeakMap<object, (kernel: Kernel) => Promise<object>>()
+
+/** The same components for work on a copy of the files: those through which calls go are made for its kernel. Throws VT_AGENT_NO_WORKTREE for one that a caller gave. */
+export async function componentsFor(providers: AgentProviders, kernel: Kernel): Promise<AgentProviders> {
+  const moved = await Promise.all((['execute', 'metadata'] as const).map(async (component) => {
+    const make = makers.get(providers[component])
+    if (!make) throw new AgentError('VT_AGENT_NO_WORKTREE', `The component '${component}' was given by the caller and works on the files of the conversation only.`, { hint: 'Name write_paths instead, or do the work yourself.' })
+    return [component, await make(kernel)] as const
+  }))
+  return Object.freeze({ ...providers, ...Object.fromEntries(moved) })
 }
 
 /** Nobody looks at what is agreed to unseen: there must be a sandbox, and it must hold. */
@@ -96,7 +113,7 @@ async function checkAgreement({ approval, sandbox: confinement }: Choices): Prom
   if ('missing' in found) throw wrong(`The approval approve_all (${approval.by}) needs a sandbox, and ${found.missing}.`, 'Install bubblewrap; `vtcode doctor` says whether it holds.')
 }
 
-async function makeComponent(host: ComponentContext, component: Component, name: string, otherwise: string): Promise<unknown> {
+async function makeComponent(host: ComponentContext, component: Component, name: string, otherwise: string): Promise<object> {
   const own = builtinComponents[component]
   if (Object.hasOwn(own, name)) return Object.freeze(own[name]!(host))
   const provider = registered(host.kernel, component).find((one) => one.name === name)!
@@ -111,7 +128,7 @@ async function makeComponent(host: ComponentContext, component: Component, name:
   return entry
 }
 
-function fits(component: Component, entry: unknown): boolean {
+function fits(component: Component, entry: unknown): entry is object {
   if (component === 'fetch') return typeof entry === 'function'
   return typeof entry === 'object' && entry !== null && methods[component].every((method) => typeof (entry as Record<string, unknown>)[method] === 'function')
 }

@@ -1,2 +1,2 @@
-export { chooseComponents, componentChoices, componentNames } from './choose.js'
+export { chooseComponents, componentsFor, componentChoices, componentNames } from './choose.js'
 export { runContextOf, runContexts, type RunContext } from './contexts.js'

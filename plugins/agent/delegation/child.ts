@@ -1,7 +1,8 @@
-import { failure, type JsonObject, type Result } from '../../../core/base/index.js'
+import { failure, VtError, type JsonObject, type Result } from '../../../core/base/index.js'
+import { fire } from '../../lib/hooks/index.js'
 import { AgentError, messageOf, type ChildStatus, type RunOutcome, type ThreadItem } from '../base/index.js'
-import { reportTool } from './rights.js'
-import type { ChildPlan, LivePart } from './types.js'
+import { agentsTool, reportTool } from './rights.js'
+import type { ChildPlan, DelegatingConversation, LivePart } from './types.js'
 
 /** What a call of the tool comes to: a failure of ours is its result. */
 export async function answered(work: () => Promise<{ child?: ChildStatus; output?: object; text: string }>): Promise<Result> {
@@ -14,6 +15,14 @@ export async function answered(work: () => Promise<{ child?: ChildStatus; output
     return refusal
   }
 }
+/** The same for what a plugin works with: a failure of ours is thrown as one of its own. */
+export async function refusing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof AgentError ? new VtError({ code: error.code, message: error.message, hint: error.extra.hint ?? 'Name another agent.', retryable: false }) : error
+  }
+}
 /** What a part fails with that could not be done at all. */
 export function faultOf(error: unknown): { code: string; message: string } {
   const { code, message } = (error instanceof AgentError ? error : failure(error)?.error) ?? { code: 'VT_INTERNAL', message: messageOf(error) }
@@ -21,12 +30,25 @@ export function faultOf(error: unknown): { code: string; message: string } {
 }
 const asRefusal = ({ code, message, extra }: AgentError): Result => ({ ok: false, error: { code, message, hint: extra.hint ?? '', retryable: false } })
 
+/** Nobody of this name does a part; says who does. */
+export function unknownPart(id: string, children: readonly ChildStatus[]): AgentError {
+  const known = children.map((child) => child.id).join(', ') || 'none'
+  return new AgentError('VT_AGENT_UNKNOWN', `There is no agent '${id.slice(0, 64)}' at work here; known: ${known}.`, { hint: `Name one of these; {slot:${agentsTool}/list} shows them.` })
+}
+/** Why a conversation that is so deep starts no agents. */
+export function tooDeep({ enabled, max_depth }: { enabled: boolean; max_depth: number }, depth: number): AgentError {
+  if (!enabled) return new AgentError('VT_AGENT_DEPTH', 'subagents.enabled is false: no agent is started.', { hint: 'Do the work yourself.' })
+  const message = `This conversation is ${depth} deep and subagents.max_depth is ${max_depth}: it starts no agents.`
+  return new AgentError('VT_AGENT_DEPTH', message, { hint: 'Do the work yourself, or report what is left.' })
+}
+
 /** What the system prompt says to an agent that does a part. */
-export const chargeOf = ({ agent: { name, body, skills }, rights }: ChildPlan): string =>
+export const chargeOf = ({ agent: { name, body, skills }, rights, tree }: ChildPlan): string =>
   [
     `You are the agent ${name} and do one part of the work of another conversation, which reads your report and nothing else.`,
     `Nobody answers questions. End by calling ${reportTool}.`,
     ...(rights.only.writes ? [`You write only: ${rights.only.writes.join(', ')}.`] : []),
+    ...(tree ? ['You work on a copy of its files, in a repository of its own. Your changes reach the conversation when it merges them; what git ignores does not. You need not commit.'] : []),
     ...(skills.length > 0 ? [`Load these skills first: ${skills.join(', ')}.`] : []),
     body,
   ].filter((text) => text !== '').join('\n\n')
@@ -53,4 +75,11 @@ export function partEnd({ outcome_code, error, total_cost_usd: cost_usd }: RunOu
   // What was refused stands in its report.
   if (['success', 'escalated'].includes(outcome_code) || reported) return { status: 'completed', cost_usd }
   return { status: 'failed', cost_usd, error: error ? { code: error.code, message: error.message } : { code: 'VT_AGENT_STOPPED', message: `Its run ended as ${outcome_code}.` } }
+}
+
+/** Tells the lifecycle hooks that a part begins or has ended. */
+export async function tellHooks(thread: DelegatingConversation, event: 'SubagentStart' | 'SubagentStop', { agent, thread_id, transcript_path }: ChildStatus): Promise<void> {
+  const { kernel, session_id: session, mode } = thread
+  const { remarks } = await fire(kernel, event, { session, mode, matched: agent, extra: { agent_id: thread_id, agent_type: agent, ...(event === 'SubagentStop' && { agent_transcript_path: transcript_path }) } })
+  for (const { code, message } of remarks) await thread.remark(code, message)
 }

@@ -1,14 +1,15 @@
 import { deadline, fail, type Result, type ToolInfo } from '../../../core/base/index.js'
 import type { Approval } from '../../../core/kernel/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
-import { fire } from '../../lib/hooks/index.js'
 import { memoryJobs, type JobEngine } from '../../lib/jobs/index.js'
+import type { MergedFile } from '../../lib/worktrees/index.js'
 import { AgentError, type ChildReport, type ChildStatus, type Msg, type RunOutcome } from '../base/index.js'
-import { answered, chargeOf, faultOf, itemOf, partEnd } from './child.js'
+import { answered, chargeOf, faultOf, itemOf, partEnd, refusing, tellHooks, tooDeep, unknownPart } from './child.js'
 import { planAgain, planPart } from './plan_part.js'
-import { reportIn, shownReport } from './report.js'
+import { listedText, reportIn, shownReport, waitedText } from './report.js'
 import { agentsTool, reportTool } from './rights.js'
 import { hasEnded, type PartEntry } from './state.js'
+import { endedText, Worktrees, type Unmerged } from './trees.js'
 import type { ChildPlan, ChildThread, DelegatingConversation, GivenPart, LivePart, OpenChild } from './types.js'
 
 const queue = 'children'
@@ -22,13 +23,16 @@ export class Delegation {
   private numbers = 0
   private report: ChildReport | undefined
   private reported = false
+  private readonly trees: Worktrees
 
   /** `own`: what it is told of itself where it is a part of another one's work. */
   constructor(
     private readonly thread: DelegatingConversation,
     private readonly open: OpenChild,
     private readonly own: ChildPlan | undefined,
-  ) {}
+  ) {
+    this.trees = new Worktrees(thread)
+  }
 
   /** How many conversations are above this one. */
   private get depth(): number {
@@ -102,25 +106,35 @@ export class Delegation {
       signal.throwIfAborted()
       const children = meant.map((id) => this.entryOf(id))
       for (const entry of children) if (hasEnded(entry.child) && !entry.told) await this.note(entry.child, { told: true })
-      const lines = children.map(({ child, report }) => (hasEnded(child) ? shownReport(child, report) : `${child.id} (${child.agent}) is ${child.status}.`))
-      return { output: { children: children.map(({ child }) => child), timed_out }, text: [...lines, ...(timed_out ? ['The time is over; they go on.'] : [])].join('\n') || 'There is no agent.' }
+      return { output: { children: children.map(({ child }) => child), timed_out }, text: waitedText(children, timed_out) }
     })
   }
 
   list(): Result {
     const children = this.thread.state.children.map(({ child }) => child)
     const running = children.filter(({ status }) => status === 'running').length
-    const output = { children, slots_left: Math.max(0, this.limits.max_concurrent - running), total_left: this.left, spent_usd: this.thread.costs.spent }
-    const lines = children.map(({ id, agent, label, status }) => [id, agent, status, label].filter(Boolean).join('  '))
-    return { ok: true, output, text: [...lines, `${output.slots_left} more can run at once, ${output.total_left} more can be started in this run.`].join('\n') }
+    const output = { children, slots_left: Math.max(0, this.limits.max_concurrent - running), total_left: this.leftToStart, spent_usd: this.thread.costs.spent }
+    return { ok: true, output, text: listedText(output) }
   }
 
-  async close(id: string): Promise<Result> {
+  /** Ends a part, and its worktree with it. `merged`: what of that came into the files of this conversation. */
+  async close(id: string, merged?: readonly MergedFile[]): Promise<Result> {
     return answered(async () => {
+      await this.stop(id, 'It was closed.')
+      const { child: { worktree, ...child } } = this.entryOf(id)
+      const left = await this.trees.left(child)
+      await this.trees.drop(child)
+      if (child.status !== 'closed' || worktree !== undefined) await this.note({ ...child, status: 'closed' }, { told: true })
+      return { output: { ...this.entryOf(id).child, ...(merged && { changes: [...merged] }) }, text: endedText(child, left, merged) }
+    })
+  }
+
+  /** Ends a part, and tells what of its worktree is not merged. Throws VT_AGENT_UNKNOWN, VT_AGENT_NO_WORKTREE. */
+  async unmerged(id: string, only?: readonly string[]): Promise<Unmerged> {
+    return refusing(async () => {
       const { child } = this.entryOf(id)
       await this.stop(id, 'It was closed.')
-      if (this.entryOf(id).child.status !== 'closed') await this.note({ ...this.entryOf(id).child, status: 'closed' }, { told: true })
-      return { child: this.entryOf(id).child, text: `${id} (${child.agent}) is closed.` }
+      return this.trees.unmerged(child, only)
     })
   }
 
@@ -166,9 +180,15 @@ export class Delegation {
     await Promise.all([...this.live.keys()].map((id) => this.stop(id, 'The run of its conversation ended.')))
     await this.engine?.close()
     this.engine = undefined
+    await this.trees.name(this.thread.state.children.map(({ child }) => child))
   }
 
-  private get left(): number {
+  /** The conversation is left: copies in which nothing is to be merged go. */
+  async left(): Promise<void> {
+    await this.trees.dropMerged(this.thread.state.children.map(({ child }) => child))
+  }
+
+  private get leftToStart(): number {
     return Math.max(0, this.limits.max_total_per_run - this.given)
   }
   private now(): string {
@@ -178,24 +198,21 @@ export class Delegation {
     const { children } = this.thread.state
     const found = children.find(({ child }) => child.id === id)
     if (found) return found
-    const known = children.map(({ child }) => child.id).join(', ') || 'none'
-    throw new AgentError('VT_AGENT_UNKNOWN', `There is no agent '${id.slice(0, 64)}' at work here; known: ${known}.`, { hint: `Name one of these; {slot:${agentsTool}/list} shows them.` })
+    throw unknownPart(id, children.map(({ child }) => child))
   }
   private check(): void {
-    const { enabled, max_depth } = this.limits
-    if (!enabled) throw new AgentError('VT_AGENT_DEPTH', 'subagents.enabled is false: no agent is started.', { hint: 'Do the work yourself.' })
-    const message = `This conversation is ${this.depth} deep and subagents.max_depth is ${max_depth}: it starts no agents.`
-    if (!this.possible) throw new AgentError('VT_AGENT_DEPTH', message, { hint: 'Do the work yourself, or report what is left.' })
+    if (!this.possible) throw tooDeep(this.limits, this.depth)
   }
 
   private async begin(given: GivenPart): Promise<{ child: ChildStatus; live: LivePart }> {
     this.check()
     const { thread, limits } = this
-    if (this.left === 0) throw new AgentError('VT_AGENT_LIMIT', `${limits.max_total_per_run} agents were started in this run (subagents.max_total_per_run); 0 are left.`, { hint: 'Do the rest yourself.' })
+    if (this.leftToStart === 0) throw new AgentError('VT_AGENT_LIMIT', `${limits.max_total_per_run} agents were started in this run (subagents.max_total_per_run); 0 are left.`, { hint: 'Do the rest yourself.' })
     const number = Math.max(this.numbers, thread.state.children.length) + 1
     const { child, plan, text } = planPart(thread, given, { id: `a${number}`, depth: this.depth + 1, ...this.among })
     // Others may begin before the journal has this one.
     this.numbers = number
+    if (child.isolation === 'worktree') await this.trees.refuseImpossible()
     this.given += 1
     return { child, live: await this.enqueue(child, plan, text, given.timeout_secs) }
   }
@@ -231,15 +248,17 @@ export class Delegation {
     const { thread } = this
     let child: ChildThread | undefined
     try {
+      if (live.child.isolation === 'worktree') live.plan.tree = await this.trees.open(live.child, signal)
       child = live.thread = await this.open(thread, live.plan)
-      await this.note({ ...this.entryOf(id).child, status: 'running' })
+      await this.note({ ...this.entryOf(id).child, status: 'running', ...(live.plan.tree && { worktree: this.trees.pathOf(live.child) }) })
       await thread.events.update(itemOf(this.entryOf(id).child, live.item))
-      await this.hook('SubagentStart', id)
+      await tellHooks(thread, 'SubagentStart', this.entryOf(id).child)
       using limit = deadline(live.timeout_secs * 1000, signal)
       const outcome: RunOutcome = await child.run(live.texts.join('\n\n'), limit.signal)
-      await this.hook('SubagentStop', id)
+      await tellHooks(thread, 'SubagentStop', this.entryOf(id).child)
       const report = child.report ?? (outcome.text === '' ? undefined : reportIn(outcome.text))
-      await this.over(id, partEnd(outcome, { ...live, expired: limit.expired, reported: child.report !== undefined }), report, child.changed_files)
+      const changed = (live.plan.tree && (await this.trees.left(live.child))) ?? child.changed_files
+      await this.over(id, partEnd(outcome, { ...live, expired: limit.expired, reported: child.report !== undefined }), report, changed)
     } catch (error) {
       await this.over(id, live.stopped === undefined ? { status: 'failed', error: faultOf(error) } : { status: 'closed' })
     } finally {
@@ -274,12 +293,5 @@ export class Delegation {
 
   private note(child: ChildStatus, more: { report?: ChildReport; told?: true } = {}): Promise<void> {
     return this.thread.commit({ kind: 'child', child, ...more })
-  }
-
-  private async hook(event: 'SubagentStart' | 'SubagentStop', id: string): Promise<void> {
-    const { kernel, session_id: session, mode } = this.thread
-    const { agent, thread_id, transcript_path } = this.entryOf(id).child
-    const { remarks } = await fire(kernel, event, { session, mode, matched: agent, extra: { agent_id: thread_id, agent_type: agent, ...(event === 'SubagentStop' && { agent_transcript_path: transcript_path }) } })
-    for (const { code, message } of remarks) await this.thread.remark(code, message)
   }
 }

@@ -17,9 +17,9 @@ interface Placed {
 /** A part that begins, and what its thread is told. Throws VT_AGENT_UNKNOWN, VT_AGENT_NEEDS_WORKTREE, VT_AGENT_PATH_CLAIMED. */
 export function planPart(thread: DelegatingConversation, given: GivenPart, { id, depth, delegates, others }: Placed): { child: ChildStatus; plan: ChildPlan; text: string } {
   const agent = namedAgent(findAgents(thread.kernel, thread.providers.env), given.agent ?? 'worker')
-  const { write_paths } = given
+  const { write_paths, isolation = agent.isolation } = given
   const rights = childRights(thread.kernel, thread, agent, { delegates, ...(write_paths && { write_paths }) })
-  const claim = claimOf(agent, rights, write_paths, others)
+  const claim = claimOf(agent, rights, { write_paths, isolation }, others)
   const session_id = thread.newId('ses')
   const thread_id = thread.newId('th')
   const child: ChildStatus = {
@@ -28,6 +28,7 @@ export function planPart(thread: DelegatingConversation, given: GivenPart, { id,
     label: shortLine(given.label ?? '', 80),
     status: 'queued',
     background: given.background ?? agent.background,
+    isolation,
     ...(claim && { write_paths: [...claim] }),
     created_at: new Date(thread.providers.clock.now()).toISOString(),
     cost_usd: 0,
@@ -43,23 +44,25 @@ export function planPart(thread: DelegatingConversation, given: GivenPart, { id,
 /** A part that ended and goes on, with the rights that it would get now. Throws as `planPart` does. */
 export async function planAgain(thread: DelegatingConversation, before: ChildStatus, { delegates, others }: Pick<Placed, 'delegates' | 'others'>): Promise<{ child: ChildStatus; plan: ChildPlan }> {
   const agent = namedAgent(findAgents(thread.kernel, thread.providers.env), before.agent)
-  const { write_paths, session_id, thread_id, depth, transcript_path } = before
+  const { write_paths, isolation, session_id, thread_id, depth, transcript_path } = before
   const rights = childRights(thread.kernel, thread, agent, { delegates, ...(write_paths && { write_paths }) })
-  claimOf(agent, rights, write_paths, others)
+  claimOf(agent, rights, { write_paths, isolation }, others)
   const { completed_at: _, error: __, summary: ___, ...rest } = before
   const goes_on = (await thread.workspace.stat(transcript_path)) !== undefined
   return { child: { ...rest, status: 'queued', background: true }, plan: { session_id, thread_id, depth, goes_on, agent, rights } }
 }
 
 /** The paths that a part alone writes; nothing for one that only reads. */
-function claimOf({ name }: AgentDefinition, { writes }: ChildRights, write_paths: readonly string[] | undefined, others: readonly ChildStatus[]): readonly string[] | undefined {
+function claimOf({ name }: AgentDefinition, { writes }: ChildRights, { write_paths, isolation }: Pick<GivenPart, 'write_paths' | 'isolation'>, others: readonly ChildStatus[]): readonly string[] | undefined {
   if (!writes) return undefined
+  // Nobody else writes in the copy that it works on.
+  if (isolation === 'worktree') return write_paths
   if (!write_paths || write_paths.length === 0) {
-    const hint = 'Name the globs of the paths that it alone writes, such as write_paths: ["src/parser/**"], or start an agent that reads, such as explorer.'
+    const hint = 'Name the globs of the paths that it alone writes, such as write_paths: ["src/parser/**"]; or let it work on a copy, where commands may change files too: isolation: "worktree"; or start an agent that reads, such as explorer.'
     throw new AgentError('VT_AGENT_NEEDS_WORKTREE', `The agent '${name}' changes files, and the call names no write_paths.`, { hint })
   }
   for (const other of others) {
-    const both = overlapOf(write_paths, other.write_paths ?? [])
+    const both = other.isolation === 'worktree' ? undefined : overlapOf(write_paths, other.write_paths ?? [])
     if (!both) continue
     const hint = `Wait for ${other.id}, close it, or name other paths.`
     throw new AgentError('VT_AGENT_PATH_CLAIMED', `'${both[0]}' may be the same paths as '${both[1]}', which ${other.id} (${other.agent}) writes.`, { hint })

@@ -1,4 +1,5 @@
 import type { Approve, ChildReport, ChildStatus, MessageOrigin, RunOutcome } from '../base/index.js'
+import type { Worktree } from '../../lib/worktrees/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import type { DelegationState } from './state.js'
 import type { AgentDefinition } from './find.js'
@@ -21,6 +22,8 @@ export interface ChildPlan {
   /** The id of a model, where it is not that of the parent. */
   model?: string
   max_answers?: number
+  /** The copy of the files that it works on, where it does not work on those of its parent. */
+  tree?: Worktree
   /** Asks whoever can allow a call of the parent. */
   approve?: Approve
 }
@@ -54,6 +57,7 @@ export interface GivenPart {
   agent?: string
   label?: string
   write_paths?: string[]
+  isolation?: 'shared' | 'worktree'
   background?: boolean
   model?: string
   max_turns?: number

@@ -120,7 +120,7 @@ async function imagesOf({ store }: Conversation, { name }: CallPart, result: Res
 
 /** What became of the change that a call was to make: it was made, as far as that can be told, or it was not, with the reason. */
 function changeOf({ call, meaning, effects, refused, human, result }: CompletedCall): Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> {
-  if (isQuiet(effects) || !meaning.slot) return {}
+  if (!meaning.slot || (isQuiet(effects) && !meaning.slot.reports_changes)) return {}
   const target = subjectOf(meaning)
   if (result.ok) return { applied: target }
   const { code, hint, details } = result.error

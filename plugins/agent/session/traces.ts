@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
 import { callsFolder, spooled, spoolFolder } from '../../lib/state/index.js'
+import { dropWorktreesOf } from '../../lib/worktrees/index.js'
 
 /** Folders that a session may make. */
 const folders = [callsFolder, historyFolder, spoolFolder]
@@ -28,6 +29,7 @@ export async function removeTraces(workspace: Workspace, id: string): Promise<vo
     if (name === id || name.startsWith(`${id}_`)) await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
   }
   for (const { path } of await spooled(workspace, id)) await workspace.remove(path)
+  await dropWorktreesOf(workspace, id)
 }
 
 /** A folder that holds nothing but what tells git to pass it over. The workspace would put it aside in such a folder first. */

@@ -5,4 +5,5 @@ export { foldersWithin, gitFolderAbove, gitFolderAt, isGitFolder, isThere, named
 export { gitAlone, gitHardened } from './hardened.js'
 export { indexFacts, type IndexFacts } from './index_entries.js'
 export { innerRepositories } from './inner.js'
+export { runGit, type GitRun } from './run.js'
 export { repositoryAt, settingsAt, settingsInFile, type GitSetting, type Repository } from './repository.js'

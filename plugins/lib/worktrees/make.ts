@@ -1,0 +1,112 @@
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { VtError } from '../../../core/base/index.js'
+import { worktreesFolder } from '../../../core/trust/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { entriesOf, repositoryAt, runGit, smallText, type Repository } from '../git/index.js'
+import { ownFolder } from '../state/index.js'
+import { asInput, isLeftOut, pathsIn, standsBelow } from './names.js'
+import { askStore, dropWorktree, noteTree, noWorktree, placesOfTree, type Worktree } from './place.js'
+
+export interface NewWorktree {
+  id: string
+  /** Whose work it is a part of. */
+  session: string
+  /** Files that are kept from tools: they are not copied. */
+  isHidden?: ((path: string) => boolean) | undefined
+  signal?: AbortSignal
+}
+
+/** The repository that the files of a workspace belong to. Throws VT_AGENT_NO_WORKTREE. */
+export async function repositoryFor({ root }: Pick<Workspace, 'root'>): Promise<Repository> {
+  const found = await repositoryAt(root, root)
+  if (!found) throw noWorktree('the workspace is in no git repository')
+  if ('refused' in found) throw noWorktree(found.refused)
+  return found.repository
+}
+
+/**
+ * Copies the files of a workspace as they are now: what git knows and what it does not know yet, without what it ignores. The bytes are
+ * those of the files, whatever filters and line ends the repository names. Nothing is written to that repository, and what fails half-way
+ * is removed. Throws VT_AGENT_NO_WORKTREE, VT_CALL_ABORTED.
+ */
+export async function makeWorktree(workspace: Workspace, { id, session, isHidden, signal }: NewWorktree): Promise<Worktree> {
+  const repository = await repositoryFor(workspace)
+  const places = placesOfTree(workspace, id)
+  const how = signal ? { signal } : {}
+  try {
+    const paths = await presentPaths(workspace.root, isHidden, how)
+    await layOut(workspace, id, repository)
+    // Each as it is: files beyond the threshold are written to one pack, unchanged and at once.
+    await askStore(workspace, places, ['-c', 'core.bigFileThreshold=1', '-c', 'core.compression=1', 'update-index', '--add', '--remove', '-z', '--stdin'], { files: workspace.root, input: asInput(paths), ...how })
+    const tree = (await askStore(workspace, places, ['write-tree'], how)).toString().trim()
+    const commit = (await askStore(workspace, places, ['commit-tree', '-m', 'The files of the workspace as they were.', tree], how)).toString().trim()
+    await askStore(workspace, places, ['-c', 'checkout.workers=2', 'checkout-index', '--all', '--index', '--quiet'], how)
+    writeFileSync(join(places.store, 'HEAD'), `${commit}\n`)
+    cpSync(places.store, join(places.root, '.git'), { recursive: true })
+    const made = { id, root: places.root, store: places.store, commit }
+    await noteTree(workspace, made, session)
+    return made
+  } catch (error) {
+    await dropWorktree(workspace, id).catch(() => {})
+    throw error instanceof VtError ? asRefusal(error) : noWorktree((error as Error).message)
+  }
+}
+
+const asRefusal = (error: VtError): VtError => (['VT_AGENT_NO_WORKTREE', 'VT_CALL_ABORTED'].includes(error.code) ? error : noWorktree(error.message.replace(/\.$/, '')))
+
+/** Every file and link that belongs to the copy, once. */
+async function presentPaths(root: string, isHidden: NewWorktree['isHidden'], how: { signal?: AbortSignal }): Promise<string[]> {
+  const list = async (...what: string[]): Promise<Buffer> => {
+    const ended = await runGit(['ls-files', '-z', ...what], { folder: root, workspace: root, seconds: 120, ...how })
+    if (typeof ended === 'string') throw noWorktree(ended)
+    if (ended.exit_code !== 0) throw noWorktree(`git says: ${ended.message.trim().split('\n')[0]!.slice(0, 300) || 'nothing'}`)
+    return ended.output
+  }
+  const [known, others] = await Promise.all([list('--cached'), list('--others', '--exclude-standard')])
+  const stands = standsBelow(root)
+  // What is set for this workspace holds in the copy, also where git ignores it.
+  const all = new Set([...pathsIn(known), ...pathsIn(others), ...settingsBelow(root)])
+  return [...all].filter((path) => !isLeftOut(path) && isHidden?.(path) !== true && stands(path))
+}
+
+const mostSettings = 20_000
+/** The settings files of a workspace, and what lies in its `.vtcode/` but for what this program keeps there. */
+function settingsBelow(root: string): string[] {
+  const found = entriesOf(root).flatMap(({ name }) => (name.startsWith('vtcode.config.') ? [name] : []))
+  const folders = ['.vtcode']
+  for (let next = 0; next < folders.length && found.length < mostSettings; next += 1) {
+    for (const { name, isFolder } of entriesOf(join(root, folders[next]!))) {
+      const path = `${folders[next]}/${name}`
+      if (!isFolder) found.push(path)
+      else if (!isLeftOut(path)) folders.push(path)
+    }
+  }
+  return found
+}
+
+/** No attribute of the files counts: what is read and written is what is there. */
+const attributes = '* -text !eol -crlf -ident -filter !diff !merge !working-tree-encoding\n'
+
+/** An empty folder for the files and a repository beside it that reads no settings but its own. */
+async function layOut(workspace: Workspace, id: string, { common, settings }: Repository): Promise<void> {
+  const { root, store } = placesOfTree(workspace, id)
+  if (existsSync(root) || existsSync(store)) throw noWorktree(`${worktreesFolder}/${id} is there already`)
+  await (await ownFolder(workspace, worktreesFolder)).close()
+  for (const folder of [root, store, ...['objects', 'refs', 'info'].map((name) => join(store, name))]) mkdirSync(folder, { mode: 0o700 })
+  const format = settings.findLast(({ key }) => key === 'extensions.objectformat')?.value
+  const sha256 = format === 'sha256'
+  const core = ['[core]', `\trepositoryformatversion = ${sha256 ? 1 : 0}`, '\tfilemode = true', '\tbare = false', '\tautocrlf = false', '\tsymlinks = true', '\tlogallrefupdates = false', '[gc]', '\tauto = 0']
+  writeFileSync(join(store, 'config'), `${[...core, ...(sha256 ? ['[extensions]', '\tobjectformat = sha256'] : [])].join('\n')}\n`)
+  writeFileSync(join(store, 'HEAD'), 'ref: refs/heads/none\n')
+  writeFileSync(join(store, 'info/attributes'), attributes)
+  writeFileSync(join(store, 'info/exclude'), excludesOf(common, settings))
+}
+
+const mostExcludes = 1024 * 1024
+/** What the repository and the user leave out beside the files `.gitignore`; our own state in the copy is none of its files. */
+function excludesOf(common: string, settings: Repository['settings']): string {
+  const named = settings.findLast(({ key, scope }) => key === 'core.excludesfile' && ['system', 'global'].includes(scope))?.value
+  const files = [...(named?.startsWith('/') ? [named] : []), join(common, 'info/exclude')]
+  return `${files.map((file) => smallText(file, mostExcludes) ?? '').join('\n')}\n`
+}

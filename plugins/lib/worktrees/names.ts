@@ -1,0 +1,38 @@
+import { lstatSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { decodeName, encodeName } from '../../../core/base/index.js'
+import { ownFolders } from '../../../core/workspace/index.js'
+
+/** The names that git prints with NULs between them, as the workspace writes them. */
+export function pathsIn(output: Buffer): string[] {
+  const names: string[] = []
+  for (let at = 0, end; (end = output.indexOf(0, at)) !== -1; at = end + 1) names.push(encodeName(output.subarray(at, end)))
+  return names
+}
+
+/** Names as git reads them from its standard input. */
+export const asInput = (names: readonly string[]): Buffer => Buffer.concat(names.flatMap((name) => [Buffer.from(decodeName(name)), Buffer.of(0)]))
+
+/** Whether a path is none that is copied or merged: it belongs to git, or to this program for as long as it runs. */
+export function isLeftOut(path: string): boolean {
+  const names = path.split('/')
+  return names.includes('.git') || names.includes('..') || path.endsWith('/') || (names[0] === '.vtcode' && ownFolders.includes(names[1] ?? ''))
+}
+
+/** Tells of paths below a folder whether a file or a link lies there, in folders that are no links. */
+export function standsBelow(root: string): (path: string) => boolean {
+  const folders = new Map<string, boolean>([['.', true]])
+  const at = (path: string) => lstatSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from(decodeName(path))]), { throwIfNoEntry: false })
+  const isFolder = (path: string): boolean => {
+    const known = folders.get(path)
+    if (known !== undefined) return known
+    const found = isFolder(dirname(path)) && (at(path)?.isDirectory() ?? false)
+    folders.set(path, found)
+    return found
+  }
+  return (path) => {
+    if (!isFolder(dirname(path))) return false
+    const stat = at(path)
+    return stat !== undefined && (stat.isFile() || stat.isSymbolicLink())
+  }
+}
