@@ -8,6 +8,8 @@ export interface BuiltinSlots {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       id: string
+      /** true, or globs of its files. */
+      merge?: boolean | string[]
     }
     output: {
       id: string
@@ -18,6 +20,9 @@ export interface BuiltinSlots {
       status: 'queued' | 'running' | 'completed' | 'failed' | 'closed'
       depth?: number
       background?: boolean
+      isolation?: 'shared' | 'worktree'
+      /** Where its copy of the files is. */
+      worktree?: string
       write_paths?: string[]
       created_at?: string
       completed_at?: string
@@ -26,6 +31,15 @@ export interface BuiltinSlots {
       cost_usd?: number | null
       transcript_path?: string
       changed_files?: string[]
+      /** What was merged. */
+      changes?: {
+        path: string
+        op: 'add' | 'update' | 'delete'
+        /** Lines. */
+        added: number
+        /** Lines. */
+        removed: number
+      }[]
     }
   }
   /** Show the agents */
@@ -41,6 +55,25 @@ export interface BuiltinSlots {
       spent_usd: number
     }
   }
+  /** Merge what an agent did */
+  'agents/merge': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      id: string
+      paths: string[]
+    }
+    output: {
+      changes: {
+        path: string
+        op: 'add' | 'update' | 'delete'
+        /** Lines. */
+        added: number
+        /** Lines. */
+        removed: number
+      }[]
+    }
+  }
   /** Tell an agent more */
   'agents/send': {
     input: {
@@ -51,7 +84,27 @@ export interface BuiltinSlots {
       /** It stops what it does first. Default: `false`. */
       interrupt?: boolean
     }
-    output: BuiltinSlots['agents/close']['output']
+    output: {
+      id: string
+      session_id?: string
+      thread_id?: string
+      agent: string
+      label?: string
+      status: 'queued' | 'running' | 'completed' | 'failed' | 'closed'
+      depth?: number
+      background?: boolean
+      isolation?: 'shared' | 'worktree'
+      /** Where its copy of the files is. */
+      worktree?: string
+      write_paths?: string[]
+      created_at?: string
+      completed_at?: string
+      summary?: string
+      error?: { [name: string]: unknown }
+      cost_usd?: number | null
+      transcript_path?: string
+      changed_files?: string[]
+    }
   }
   /** Start an agent */
   'agents/spawn': {
@@ -66,6 +119,8 @@ export interface BuiltinSlots {
       label?: string
       /** Globs of the files that it alone writes. */
       write_paths?: string[]
+      /** worktree: a copy of the files, for work that runs commands; close merges it. */
+      isolation?: 'shared' | 'worktree'
       /** Go on at once; its report comes later, or by wait. */
       background?: boolean
       model?: string
@@ -73,7 +128,7 @@ export interface BuiltinSlots {
       max_turns?: number
       timeout_secs?: number
     }
-    output: BuiltinSlots['agents/close']['output']
+    output: BuiltinSlots['agents/send']['output']
   }
   /** Wait for agents */
   'agents/wait': {

@@ -2,7 +2,7 @@ import { ok, type Handler } from '../../core/index.js'
 import { mergeWorktree } from '../lib/worktrees/index.js'
 import { partsOf } from './parts.js'
 
-/** `agents/merge`: what `agents/close` asks for, with the paths that are to change, so that policies and people judge them. */
+/** `agents/merge`: what the conversation calls where an agent is closed with `merge`, with every path, so that policies and people judge those. */
 export default (async (call, context) => {
   const { id, paths } = call.input
   const { tree, changes } = await partsOf(context).unmerged(id)

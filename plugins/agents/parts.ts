@@ -1,5 +1,5 @@
 import type { Context, Result } from '../../core/index.js'
-import type { MergedFile, TreeChange, Worktree } from '../lib/worktrees/index.js'
+import type { TreeChange, Worktree } from '../lib/worktrees/index.js'
 
 /** The parts of the work of the conversation that a call belongs to, which its agent lends. */
 interface Parts {
@@ -7,7 +7,7 @@ interface Parts {
   send(id: string, message: string, interrupt: boolean): Promise<Result>
   wait(ids: readonly string[] | undefined, mode: 'all' | 'any', timeout_secs: number, signal: AbortSignal): Promise<Result>
   list(): Result
-  close(id: string, merged?: readonly MergedFile[]): Promise<Result>
-  unmerged(id: string, only?: readonly string[]): Promise<{ tree: Worktree; changes: TreeChange[] }>
+  close(id: string, merge: boolean | readonly string[], signal: AbortSignal): Promise<Result>
+  unmerged(id: string): Promise<{ tree: Worktree; changes: TreeChange[] }>
 }
 export const partsOf = ({ lent }: Context): Parts => (lent['agent'] as unknown as { delegation: Parts }).delegation

@@ -91,11 +91,15 @@ export async function chooseComponents(context: ComponentContext, runContext: Ru
 /** How each component was made that nobody gave. */
 const makers = new WeakMap<object, (kernel: Kernel) => Promise<object>>()
 
+/** Components through which calls go, by what they do. */
+const ofKernel = componentNames.filter((component) => methods[component].some((method) => method === 'run' || method === 'describe'))
+
 /** The same components for work on a copy of the files: those through which calls go are made for its kernel. Throws VT_AGENT_NO_WORKTREE for one that a caller gave. */
 export async function componentsFor(providers: AgentProviders, kernel: Kernel): Promise<AgentProviders> {
-  const moved = await Promise.all((['execute', 'metadata'] as const).map(async (component) => {
+  const moved = await Promise.all(ofKernel.map(async (component) => {
     const make = makers.get(providers[component])
-    if (!make) throw new AgentError('VT_AGENT_NO_WORKTREE', `The component '${component}' was given by the caller and works on the files of the conversation only.`, { hint: 'Name write_paths instead, or do the work yourself.' })
+    const message = `The component '${component}' was given by the caller and works on the files of the conversation only.`
+    if (!make) throw new AgentError('VT_AGENT_NO_WORKTREE', message, { hint: 'Name write_paths instead, or do the work yourself.' })
     return [component, await make(kernel)] as const
   }))
   return Object.freeze({ ...providers, ...Object.fromEntries(moved) })

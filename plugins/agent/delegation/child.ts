@@ -5,9 +5,11 @@ import { agentsTool, reportTool } from './rights.js'
 import type { ChildPlan, DelegatingConversation, LivePart } from './types.js'
 
 /** What a call of the tool comes to: a failure of ours is its result. */
-export async function answered(work: () => Promise<{ child?: ChildStatus; output?: object; text: string }>): Promise<Result> {
+export async function answered(work: () => Promise<Result | { child?: ChildStatus; output?: object; text: string }>): Promise<Result> {
   try {
-    const { child, output = child!, text } = await work()
+    const done = await work()
+    if ('ok' in done) return done
+    const { child, output = child!, text } = done
     return { ok: true, output: output as JsonObject, text }
   } catch (error) {
     const refusal = error instanceof AgentError ? asRefusal(error) : failure(error)

@@ -117,25 +117,24 @@ export class Delegation {
     return { ok: true, output, text: listedText(output) }
   }
 
-  /** Ends a part, and its worktree with it. `merged`: what of that came into the files of this conversation. */
-  async close(id: string, merged?: readonly MergedFile[]): Promise<Result> {
+  /** Ends a part, and its worktree with it. `merge`: all that it did there comes into the files of this conversation before, or these globs of it. */
+  async close(id: string, merge: boolean | readonly string[], signal: AbortSignal): Promise<Result> {
     return answered(async () => {
       await this.stop(id, 'It was closed.')
       const { child: { worktree, ...child } } = this.entryOf(id)
+      const result = merge === false ? undefined : await this.trees.merge(child, merge === true ? undefined : merge, signal)
+      if (result?.ok === false) return result
+      const merged = result?.output['changes'] as MergedFile[] | undefined
       const left = await this.trees.left(child)
       await this.trees.drop(child)
       if (child.status !== 'closed' || worktree !== undefined) await this.note({ ...child, status: 'closed' }, { told: true })
-      return { output: { ...this.entryOf(id).child, ...(merged && { changes: [...merged] }) }, text: endedText(child, left, merged) }
+      return { output: { ...this.entryOf(id).child, ...(merged && { changes: merged }) }, text: endedText(child, left, merged) }
     })
   }
 
-  /** Ends a part, and tells what of its worktree is not merged. Throws VT_AGENT_UNKNOWN, VT_AGENT_NO_WORKTREE. */
-  async unmerged(id: string, only?: readonly string[]): Promise<Unmerged> {
-    return refusing(async () => {
-      const { child } = this.entryOf(id)
-      await this.stop(id, 'It was closed.')
-      return this.trees.unmerged(child, only)
-    })
+  /** What is not merged of a part in a worktree. Throws VT_AGENT_UNKNOWN, VT_AGENT_NO_WORKTREE. */
+  unmerged(id: string): Promise<Unmerged> {
+    return refusing(async () => this.trees.unmerged(this.entryOf(id).child))
   }
 
   /** The report of this conversation itself, which ends it. */

@@ -53,12 +53,17 @@ export async function planAgain(thread: DelegatingConversation, before: ChildSta
 }
 
 /** The paths that a part alone writes; nothing for one that only reads. */
-function claimOf({ name }: AgentDefinition, { writes }: ChildRights, { write_paths, isolation }: Pick<GivenPart, 'write_paths' | 'isolation'>, others: readonly ChildStatus[]): readonly string[] | undefined {
+interface Claimed {
+  write_paths: readonly string[] | undefined
+  isolation: ChildStatus['isolation']
+}
+function claimOf({ name }: AgentDefinition, { writes }: ChildRights, { write_paths, isolation }: Claimed, others: readonly ChildStatus[]): readonly string[] | undefined {
   if (!writes) return undefined
   // Nobody else writes in the copy that it works on.
   if (isolation === 'worktree') return write_paths
   if (!write_paths || write_paths.length === 0) {
-    const hint = 'Name the globs of the paths that it alone writes, such as write_paths: ["src/parser/**"]; or let it work on a copy, where commands may change files too: isolation: "worktree"; or start an agent that reads, such as explorer.'
+    const apart = 'let it work on a copy, where commands may change files too: isolation: "worktree"'
+    const hint = `Name the globs of the paths that it alone writes, such as write_paths: ["src/parser/**"]; or ${apart}; or start an agent that reads, such as explorer.`
     throw new AgentError('VT_AGENT_NEEDS_WORKTREE', `The agent '${name}' changes files, and the call names no write_paths.`, { hint })
   }
   for (const other of others) {

@@ -30,7 +30,8 @@ export function shownReport({ id, agent, label, status, error, worktree, changed
   const { summary = '', facts, touched_files, verification, open_questions } = report ?? {}
   const lines = [summary, ...listed('Facts', facts), ...listed('Touched files', touched_files), ...listed('Verification', verification), ...listed('Open questions', open_questions)].filter((line) => line !== '')
   const failed = error ? ` (${error.code}: ${error.message})` : ''
-  const apart = worktree === undefined ? '' : changed_files.length === 0 ? ' It changed no file.' : ` In its worktree, ${worktree}, it changed ${changed_files.slice(0, mostFiles).join(', ')}${changed_files.length > mostFiles ? ' and more' : ''}; close with merge brings that here.`
+  const files = `${changed_files.slice(0, mostFiles).join(', ')}${changed_files.length > mostFiles ? ' and more' : ''}`
+  const apart = worktree === undefined ? '' : files === '' ? ' It changed no file.' : ` In its worktree, ${worktree}, it changed ${files}; close with merge brings that here.`
   const head = `Unchecked report of ${agent}: ${id}${label === '' ? '' : `, ${label}`}: ${status}${failed}.${apart}`
   return lines.length === 0 ? `${head} It reported nothing.` : `${head}\n${block('report', lines.join('\n'))}`
 }

@@ -1,8 +1,10 @@
-import { pathPattern, shortLine } from '../../../core/base/index.js'
+import { ok, pathPattern, shortLine, type Result } from '../../../core/base/index.js'
 import { hiddenBy } from '../../../core/workspace/index.js'
 import { worktreesFolder } from '../../../core/trust/index.js'
 import { dropWorktree, makeWorktree, repositoryFor, treeChanges, worktreeAt, type MergedFile, type TreeChange, type Worktree } from '../../lib/worktrees/index.js'
 import { AgentError, type ChildStatus } from '../base/index.js'
+import { ownCall } from '../loop/index.js'
+import { agentsTool } from './rights.js'
 import type { DelegatingConversation } from './types.js'
 
 /** What is in a worktree and not in the files of the conversation. */
@@ -27,7 +29,7 @@ export class Worktrees {
   /** Those whose changes a person was told of. */
   private readonly told = new Set<string>()
 
-  constructor(private readonly thread: Pick<DelegatingConversation, 'kernel' | 'workspace' | 'session_id' | 'remark'>) {}
+  constructor(private readonly thread: DelegatingConversation) {}
 
   /** Throws VT_AGENT_NO_WORKTREE where none can be made. */
   async refuseImpossible(): Promise<void> {
@@ -53,6 +55,12 @@ export class Worktrees {
     const patterns = only?.map((glob) => pathPattern(glob))
     const changes = await treeChanges(this.thread.workspace, tree)
     return { tree, changes: patterns ? changes.filter(({ path }) => patterns.some((matches) => matches(path))) : changes }
+  }
+
+  /** Brings what is meant of it here, judged by the policies as a change of these paths; a refusal is the result. Throws as `unmerged` does. */
+  async merge(child: ChildStatus, only: readonly string[] | undefined, signal: AbortSignal): Promise<Result> {
+    const paths = (await this.unmerged(child, only)).changes.map(({ path }) => path)
+    return paths.length === 0 ? ok({ changes: [] }) : (await ownCall(this.thread, agentsTool, { action: 'merge', id: child.id, paths }, signal)).result
   }
 
   /** The paths of what is not merged; none where there is no worktree, `undefined` where nobody can say. */

@@ -2,9 +2,8 @@ import { createHash, type Hash } from 'node:crypto'
 import { sha256, toText, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { AgentError, textOfResult, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
-import { timeless } from '../loop/index.js'
+import { ownCall, timeless } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'
-import { ownCall } from './own_call.js'
 import { namedCommands, type FinishState } from './state.js'
 
 /** A command that ran, with the end of what it printed, and where the whole of it is. */

@@ -52,7 +52,8 @@ async function putBack(workspace: Workspace, step: Step, kept: string): Promise<
     case 'write': {
       const { path, before, after } = step
       const now = await versionAt(workspace, path)
-      if (now?.sha256 === before?.sha256) return undefined
+      // A change may be one of the mode alone.
+      if (now?.sha256 === before?.sha256 && (now === undefined || (now.stat.mode & 0o7777) === before?.mode)) return undefined
       if (now?.sha256 !== after) throw changed(path)
       return before ? { ...(await restored(workspace, path, kept, before)), over: now } : { op: 'remove', path, over: now }
     }

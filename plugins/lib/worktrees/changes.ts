@@ -1,9 +1,8 @@
-import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { encodeName } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { asInput, isLeftOut, pathsIn, standsBelow } from './names.js'
-import { askStore, noWorktree, type Worktree } from './place.js'
+import { askStore, copyIndex, noWorktree, type Worktree } from './place.js'
 
 /** A file or a link as git keeps it: `100644`, `100755` or `120000`, and the id of its bytes. */
 export interface TreeEntry {
@@ -28,7 +27,7 @@ const isApart = (path: string): boolean => isLeftOut(path) || path.startsWith('.
  */
 export async function treeChanges(workspace: Pick<Workspace, 'root'>, tree: Worktree, signal?: AbortSignal): Promise<TreeChange[]> {
   const how = { index: 'index.now', ...(signal && { signal }) }
-  copyFileSync(join(tree.store, 'index'), join(tree.store, how.index))
+  copyIndex(join(tree.store, 'index'), join(tree.store, how.index))
   const touched = pathsIn(await askStore(workspace, tree, ['ls-files', '-z', '--modified', '--deleted', '--others', '--exclude-standard'], how))
   const paths = [...new Set(touched)].filter((path) => !isApart(path))
   if (paths.length === 0) return []

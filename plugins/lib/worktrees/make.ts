@@ -1,12 +1,12 @@
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, lstatSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
 import { worktreesFolder } from '../../../core/trust/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { entriesOf, repositoryAt, runGit, smallText, type Repository } from '../git/index.js'
 import { ownFolder } from '../state/index.js'
 import { asInput, isLeftOut, pathsIn, standsBelow } from './names.js'
-import { askStore, dropWorktree, noteTree, noWorktree, placesOfTree, type Worktree } from './place.js'
+import { askStore, copyIndex, dropWorktree, noteTree, noWorktree, placesOfTree, saidBy, type Worktree } from './place.js'
 
 export interface NewWorktree {
   id: string
@@ -34,8 +34,9 @@ export async function makeWorktree(workspace: Workspace, { id, session, isHidden
   const repository = await repositoryFor(workspace)
   const places = placesOfTree(workspace, id)
   const how = signal ? { signal } : {}
+  let paths: string[] = []
   try {
-    const paths = await presentPaths(workspace.root, isHidden, how)
+    paths = await presentPaths(workspace.root, isHidden, how)
     await layOut(workspace, id, repository)
     // Each as it is: files beyond the threshold are written to one pack, unchanged and at once.
     await askStore(workspace, places, ['-c', 'core.bigFileThreshold=1', '-c', 'core.compression=1', 'update-index', '--add', '--remove', '-z', '--stdin'], { files: workspace.root, input: asInput(paths), ...how })
@@ -43,24 +44,39 @@ export async function makeWorktree(workspace: Workspace, { id, session, isHidden
     const commit = (await askStore(workspace, places, ['commit-tree', '-m', 'The files of the workspace as they were.', tree], how)).toString().trim()
     await askStore(workspace, places, ['-c', 'checkout.workers=2', 'checkout-index', '--all', '--index', '--quiet'], how)
     writeFileSync(join(places.store, 'HEAD'), `${commit}\n`)
-    cpSync(places.store, join(places.root, '.git'), { recursive: true })
+    const own = join(places.root, '.git')
+    cpSync(places.store, own, { recursive: true })
+    copyIndex(join(places.store, 'index'), join(own, 'index'))
     const made = { id, root: places.root, store: places.store, commit }
     await noteTree(workspace, made, session)
     return made
   } catch (error) {
+    const full = lacksRoom(places.root, workspace.root, paths)
     await dropWorktree(workspace, id).catch(() => {})
+    if (error instanceof VtError && error.code === 'VT_CALL_ABORTED') throw error
+    if (full) throw noWorktree('there is no space left on the disk')
     throw error instanceof VtError ? asRefusal(error) : noWorktree((error as Error).message)
   }
 }
 
-const asRefusal = (error: VtError): VtError => (['VT_AGENT_NO_WORKTREE', 'VT_CALL_ABORTED'].includes(error.code) ? error : noWorktree(error.message.replace(/\.$/, '')))
+const asRefusal = (error: VtError): VtError => (error.code === 'VT_AGENT_NO_WORKTREE' ? error : noWorktree(error.message.replace(/\.$/, '')))
+
+/** Whether there is less room than the files take: git does not say of every file why it could not be written. */
+function lacksRoom(place: string, root: string, paths: readonly string[]): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(place))
+    return bavail * bsize < paths.reduce((bytes, path) => bytes + (lstatSync(join(root, path), { throwIfNoEntry: false })?.size ?? 0), 0)
+  } catch {
+    return false
+  }
+}
 
 /** Every file and link that belongs to the copy, once. */
 async function presentPaths(root: string, isHidden: NewWorktree['isHidden'], how: { signal?: AbortSignal }): Promise<string[]> {
   const list = async (...what: string[]): Promise<Buffer> => {
     const ended = await runGit(['ls-files', '-z', ...what], { folder: root, workspace: root, seconds: 120, ...how })
     if (typeof ended === 'string') throw noWorktree(ended)
-    if (ended.exit_code !== 0) throw noWorktree(`git says: ${ended.message.trim().split('\n')[0]!.slice(0, 300) || 'nothing'}`)
+    if (ended.exit_code !== 0) throw noWorktree(`git says: ${saidBy(ended.message)}`)
     return ended.output
   }
   const [known, others] = await Promise.all([list('--cached'), list('--others', '--exclude-standard')])

@@ -7,7 +7,7 @@ import type { Operation, Version, Workspace } from '../../../core/workspace/inde
 import { contentHash } from '../base/index.js'
 import { linesChanged, missingParents, recorded, versionAt, type Step } from '../files/index.js'
 import { bytesOf, type TreeChange, type TreeEntry } from './changes.js'
-import { noWorktree, runStore, type Worktree } from './place.js'
+import { noWorktree, runStore, saidBy, type Worktree } from './place.js'
 
 /** Why a file cannot be merged. */
 export interface MergeFault {
@@ -126,14 +126,16 @@ class Merge {
   }
 
   /** Here nothing changed: the side of the worktree is taken as it is. */
-  private taken(path: string, version: Version | undefined, is: Side | undefined): Planned {
+  private taken(path: string, version: Version | undefined, is: Side | undefined): Planned | undefined {
     const old = Buffer.from(version?.bytes ?? Buffer.alloc(0))
     if (!is) return { operation: { op: 'remove', path, over: version! }, merged: { path, op: 'delete', ...counted(old, Buffer.alloc(0)) } }
     return this.written(path, version, this.bytes.get(is.oid)!, is.runs)
   }
 
-  private written(path: string, version: Version | undefined, bytes: Buffer, runs: boolean): Planned {
+  /** Nothing is to be done where that is what is here. */
+  private written(path: string, version: Version | undefined, bytes: Buffer, runs: boolean): Planned | undefined {
     const mode = version ? modeWith(version.stat.mode & 0o7777, runs) : runs ? 0o755 : 0o644
+    if (version && mode === (version.stat.mode & 0o7777) && bytes.equals(version.bytes!)) return undefined
     const operation: Operation = { op: 'write', path, bytes, over: version ?? 'nothing', mode }
     return { operation, merged: { path, op: version ? 'update' : 'add', ...counted(Buffer.from(version?.bytes ?? Buffer.alloc(0)), bytes) } }
   }
@@ -163,7 +165,7 @@ class Merge {
     const { exit_code, output, message } = ended
     if (exit_code === 0) return { bytes: output }
     // The number of conflicts, or an error beyond it.
-    if (exit_code === undefined || exit_code > 127) throw noWorktree(`git says: ${message.trim().slice(0, 300) || 'nothing'}`)
+    if (exit_code === undefined || exit_code > 127) throw noWorktree(`git says: ${saidBy(message)}`)
     return { bytes: output, hunks: conflictsIn(output.toString()) }
   }
 

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
 import { worktreeSeal, worktreesFolder } from '../../../core/trust/index.js'
@@ -68,6 +68,16 @@ export async function dropWorktreesOf(workspace: Workspace, session: string): Pr
   }
 }
 
+/**
+ * Copies the index of a repository. The copy is as old as what is copied, in seconds, which is how git tells files that may have changed
+ * since without looking so: of those it compares the bytes.
+ */
+export function copyIndex(from: string, to: string): void {
+  copyFileSync(from, to)
+  const second = Math.floor(statSync(from).mtimeMs / 1000)
+  utimesSync(to, second, second)
+}
+
 /** How the repository beside a worktree is asked. */
 interface StoreRun extends Pick<GitRun, 'input' | 'signal' | 'most'> {
   /** Whose files are meant; default: those of the worktree. */
@@ -84,8 +94,11 @@ const seconds = 600
 export async function askStore(workspace: Pick<Workspace, 'root'>, tree: Pick<Worktree, 'root' | 'store'>, args: readonly string[], { files = tree.root, index = 'index', ...run }: StoreRun = {}): Promise<Buffer> {
   const ended = await runStore(workspace, tree, args, { files, index, ...run })
   if (ended.exit_code === 0) return ended.output
-  throw noWorktree(`git says: ${ended.message.trim().split('\n').at(-1)!.slice(0, 300) || 'nothing'}`)
+  throw noWorktree(`git says: ${saidBy(ended.message)}`)
 }
+
+/** What git said, on one line: of several files that it could not write the first. */
+export const saidBy = (message: string): string => message.trim().split('\n').slice(0, 3).join('; ').slice(0, 300) || 'nothing'
 
 /** The same, however git ends. */
 export async function runStore(workspace: Pick<Workspace, 'root'>, { root, store }: Pick<Worktree, 'root' | 'store'>, args: readonly string[], { files = root, index = 'index', ...run }: StoreRun = {}) {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
@@ -57,12 +57,12 @@ describe('an agent in a worktree', () => {
     expect(listed).toContain('a1  worker  completed')
     expect(closed).toBe('a1 (worker) is closed; merged:\nM a.txt (+1 -1)\nM bin (+1 -1)\nM run.sh (+0 -0)')
     expect([status, isolation, changed_files, worktree]).toEqual(['closed', 'worktree', ['a.txt', 'bin', 'run.sh'], undefined])
-    expect([s.text('a.txt'), s.text('bin'), s.git('diff', '--name-only', '--summary').includes('mode change 100644 => 100755 run.sh')]).toEqual([lines('HERE', ...Array<string>(7).fill('').map((_, at) => `line ${at + 1}`), 'THERE'), '\0new', true])
+    expect([s.text('a.txt'), s.text('bin'), (statSync(join(s.root, 'run.sh')).mode & 0o111) > 0]).toEqual([lines('HERE', ...Array<string>(7).fill('').map((_, at) => `line ${at + 1}`), 'THERE'), '\0new', true])
     expect([s.worktrees(), s.git('worktree', 'list').trim().split('\n').length, s.git('status', '--porcelain')]).toEqual([[], 1, ' M a.txt\n M bin\n M run.sh\n?? open.txt\n'])
     expect(items(s.events, 'file_change').flatMap(({ changes }) => changes.map(({ path }: any) => path))).toEqual(expect.arrayContaining(['bin', 'run.sh']))
     checkLog(s.events)
     await s.agent.close()
-    const { code, err } = await s.program('revert', s.agent.session_id, '--turn', '1')
+    const { code, err } = await s.program('revert', '--session', s.agent.session_id, '--turn', '1')
     expect([code, err]).toEqual([0, expect.any(String)])
     expect([s.text('a.txt'), s.text('bin'), s.git('status', '--porcelain')]).toEqual([lines(), '\0old', '?? open.txt\n'])
   })
@@ -105,7 +105,7 @@ describe('an agent in a worktree', () => {
     expect(s.worktrees()).toHaveLength(3)
     const again = await createAgent(s.kernel, { ...s.options, resume: s.agent.session_id })
     await again.close()
-    const gone = await s.program('sessions', 'rm', s.agent.session_id)
+    const gone = await s.program('sessions', 'delete', s.agent.session_id)
     expect([gone.code, s.worktrees()]).toEqual([0, []])
   })
 

@@ -2,8 +2,9 @@ import type { JsonObject, Result } from '../../../core/base/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
 import { changesSince } from '../../lib/snapshots/index.js'
 import { isQuiet, meaningOf, type CallPart, type ModelText, type ThreadItem } from '../base/index.js'
-import { HumanInput, outcomeOf, reportCall } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'
+import { HumanInput } from './human_input.js'
+import { outcomeOf, reportCall } from './report.js'
 
 interface OwnCall {
   result: Result
@@ -24,7 +25,7 @@ export async function ownCall(thread: Conversation, name: string, input: JsonObj
   await events.start(invocation)
   const human = new HumanInput(thread, call, signal)
   const began = providers.clock.now()
-  const watch = isQuiet(effects) ? undefined : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
+  const watch = isQuiet(effects) || meaning.slot?.keeps_history ? undefined : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
   const result = await thread.perform(name, input, { signal, ...human.options, ...(approve && { approve }) })
   const duration_ms = Math.round(providers.clock.now() - began - human.waited_ms)
   const answer = providers.output_map.toModel(result)
