@@ -52,11 +52,11 @@ export async function planAgain(thread: DelegatingConversation, before: ChildSta
   return { child: { ...rest, status: 'queued', background: true }, plan: { session_id, thread_id, depth, goes_on, agent, rights } }
 }
 
-/** The paths that a part alone writes; nothing for one that only reads. */
 interface Claimed {
   write_paths: readonly string[] | undefined
   isolation: ChildStatus['isolation']
 }
+/** The paths that a part alone writes; nothing for one that only reads. */
 function claimOf({ name }: AgentDefinition, { writes }: ChildRights, { write_paths, isolation }: Claimed, others: readonly ChildStatus[]): readonly string[] | undefined {
   if (!writes) return undefined
   // Nobody else writes in the copy that it works on.
