@@ -8,7 +8,7 @@ export interface BuiltinSlots {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       id: string
-      /** true, or globs of its files. */
+      /** true, or globs. */
       merge?: boolean | string[]
     }
     output: {
@@ -119,7 +119,7 @@ export interface BuiltinSlots {
       label?: string
       /** Globs of the files that it alone writes. */
       write_paths?: string[]
-      /** worktree: a copy of the files, for work that runs commands; close merges it. */
+      /** worktree: a copy, where it runs commands. */
       isolation?: 'shared' | 'worktree'
       /** Go on at once; its report comes later, or by wait. */
       background?: boolean
