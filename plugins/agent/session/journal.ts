@@ -12,7 +12,7 @@ export const markOf = ({ seal }: Workspace, session: string): Mark => (text) => 
 export function lineOf(fact: Fact, n: number, turn: number, ts: string, mark: Mark): string {
   const own = withoutValues(JSON.stringify({ n, ts, turn, ...fact }))
   const body = `${own.slice(0, -1)},"seal":"${mark(own)}"}`
-  return `${body.slice(0, -1)},"crc":"${sum(body)}"}\n`
+  return `${body.slice(0, -1)},"crc":"${sum(body.slice(0, -1))}"}\n`
 }
 
 /** The journal of a session that is gone on with. Throws VT_SESSION_CORRUPT, and VT_SESSION_FOREIGN for a line that this user's program did not write. */
@@ -21,8 +21,10 @@ export function readOwnJournal(text: string, session: string, mark: Mark): Journ
   if (journal.damaged !== undefined) throw damagedLine(journal.damaged, session)
   const lines = text.split('\n')
   const foreign = journal.records.findIndex((_, index) => {
-    const [, own, said] = /^(.*),"seal":"([0-9a-f]*)","crc":"[0-9a-f]{8}"\}$/s.exec(lines[index]!) ?? []
-    return own === undefined || said !== mark(`${own}}`)
+    const line = lines[index]!
+    const from = line.length - endOf.crc - longestSeal
+    const [end, said] = /,"seal":"([0-9a-f]*)"$/.exec(line.slice(from < 0 ? 0 : from, -endOf.crc)) ?? []
+    return end === undefined || said !== mark(`${line.slice(0, -endOf.crc - end.length)}}`)
   })
   if (foreign >= 0) throw foreignPart(session, `line ${foreign + 1} of its journal`)
   return journal
@@ -65,9 +67,8 @@ export function readJournal(text: string): Journal {
 }
 
 function parsed(line: string, n: number): JournalRecord | undefined {
-  // Text of others may hold line separators of Unicode, which JSON leaves as they are.
-  const match = /^(.*),"crc":"([0-9a-f]{8})"\}$/s.exec(line)
-  if (!match || sum(`${match[1]}}`) !== match[2]) return undefined
+  const [, said] = /^,"crc":"([0-9a-f]{8})"\}$/.exec(line.slice(-endOf.crc)) ?? []
+  if (said === undefined || sum(line.slice(0, -endOf.crc)) !== said) return undefined
   try {
     const record = JSON.parse(line) as JournalRecord
     return record.n === n ? record : undefined
@@ -76,4 +77,9 @@ function parsed(line: string, n: number): JournalRecord | undefined {
   }
 }
 
-const sum = (text: string): string => crc32(text).toString(16).padStart(8, '0')
+/** How a line ends: looked at from behind, because the text before it may be long. */
+const endOf = { crc: ',"crc":"00000000"}'.length }
+const longestSeal = 256
+
+/** The checksum of an object in JSON, of which `text` is all but the last brace. */
+const sum = (text: string): string => crc32('}', crc32(text)).toString(16).padStart(8, '0')
