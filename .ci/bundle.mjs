@@ -25,12 +25,14 @@ const groups = [
   { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|base\/(?:program_files|seal|state_file|hash)|config\/root|documents\/watch)\.ts/ },
   // What a screen shows before the kernel is there.
   { name: 'text', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/base\/(?:errors|secrets|visible)\.ts/ },
-  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|cli|config\/evaluate|trust\/module_hooks)/ },
-  { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\/(?!sandbox)/ },
+  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/ },
+  { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\// },
+  { name: 'terminal', test: /\/plugins\/lib\/terminal\/(?!commands|prompts)/ },
+  { name: 'read', test: /\/plugins\/lib\/files\/(?:read|missing)/ },
   // What happened is looked at by verbs of its own, and as `vtcode/trace` by strangers.
   { name: 'records', priority: 1, test: /\/plugins\/agent\/records\// },
   { name: 'agent', test: /\/plugins\/agent\// },
-  { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/(?:rules|git|steering))\// },
+  { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/(?:rules|git|steering|sandbox|hooks(?!\/http)))\// },
 ]
 
 /**
@@ -50,7 +52,7 @@ export async function bundleProgram(catalogue) {
     // Its paths are for types.
     tsconfig: false,
     external: apart,
-    plugins: [vendored, late],
+    plugins: [vendored, late, builtins],
     resolve: {
       extensionAlias: { '.js': ['.ts', '.js'] },
       // A canvas that somebody has installed is nothing a page may draw on.
@@ -74,6 +76,26 @@ export async function bundleProgram(catalogue) {
   const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap((id) => folderOf(id) ?? []))
   for (const folder of new Set(bundled)) keepLicence(folder)
   checkImports(output)
+  writeFileSync('dist/manifests/_modules.json', JSON.stringify(Object.fromEntries(named.flatMap((name) => standsFor(output.find(({ fileName }) => fileName === name))))))
+}
+
+/** A module that only passes on what lies in a shared one, with that file and by name what it has there: who loads the program's own modules spares a file. */
+function standsFor({ fileName, code }) {
+  const [, names, from] = /^export \{ ([^}]*) \} from "([^"]+)";\s*$/.exec(code) ?? []
+  if (names === undefined) return []
+  const exports = names.split(', ').map((one) => one.split(' as ')).map(([theirs, own = theirs]) => [own, theirs])
+  return [[fileName, [join(fileName, '..', from), Object.fromEntries(exports)]]]
+}
+
+/** Node makes a module of each of its own that is imported, and asks it for all that it has; taken by name only what is taken is made. */
+const builtins = {
+  name: 'builtins',
+  renderChunk: (code) =>
+    code.replace(/^import (?:(\w+)(?:, )?)?(?:\{ ([^}]*) \})? from "(node:[\w/]+)";$/gm, (_, whole, names, from) => {
+      const module = `process.getBuiltinModule("${from}")`
+      const taken = [...(whole ? [`const ${whole} = ${module};`] : []), ...(names ? [`const { ${names.replaceAll(' as ', ': ')} } = ${whole ?? module};`] : [])]
+      return taken.join('\n')
+    }),
 }
 
 /** What a screen needs for text that is not ASCII takes as long to make as all else of its first frame; it is made when such text comes. */
@@ -81,12 +103,12 @@ const late = {
   name: 'late',
   transform(code, id) {
     if (!id.endsWith('/@mariozechner/pi-tui/dist/utils.js')) return undefined
-    const put = (text, eager, lazy) => {
-      if (!text.includes(eager)) throw new Error(`pi-tui does not say any more: ${eager}`)
-      return text.replace(eager, lazy)
-    }
-    const made = put(code, 'const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });', 'let made;\nconst segmenter = { segment: (text) => (made ??= new Intl.Segmenter(undefined, { granularity: "grapheme" })).segment(text) };')
-    return put(made, 'const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;', 'let emoji;\nconst rgiEmojiRegex = { test: (text) => (emoji ??= new RegExp("^\\\\p{RGI_Emoji}$", "v")).test(text) };')
+    return patched(
+      code,
+      'pi-tui',
+      ['const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });', 'let made;\nconst segmenter = { segment: (text) => (made ??= new Intl.Segmenter(undefined, { granularity: "grapheme" })).segment(text) };'],
+      ['const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;', 'let emoji;\nconst rgiEmojiRegex = { test: (text) => (emoji ??= new RegExp("^\\\\p{RGI_Emoji}$", "v")).test(text) };'],
+    )
   },
 }
 
@@ -121,7 +143,7 @@ async function bundlePart(name) {
   const bundle = await rolldown({
     input: here(`sdk/${name}.mjs`),
     platform: 'node',
-    plugins: [unused],
+    plugins: [unused, often, guards],
     resolve: { alias: { '@modelcontextprotocol/server/_shims': here('sdk/shims.mjs') } },
   })
   const { output } = await bundle.generate({ format: 'cjs', minify: true })
@@ -148,6 +170,33 @@ const unused = {
       }
     }
     return text + code.slice(end)
+  },
+}
+
+/** A patch of a library whose text is known; it says so when the library says something else. */
+function patched(code, of, ...patches) {
+  return patches.reduce((text, [before, after]) => {
+    if (!text.includes(before)) throw new Error(`${of} does not say any more: ${before}`)
+    return text.replace(before, () => after)
+  }, code)
+}
+
+/** To compile a schema to code costs more than one connection begins with, and pays where it is asked often: so it is compiled then. */
+const often = {
+  name: 'compiled-when-used-often',
+  transform(code, id) {
+    if (!id.endsWith('/zod/v4/core/schemas.js')) return undefined
+    return patched(code, 'zod', ['const jit = !core.globalConfig.jitless;', 'const jit = true; let asked = 0;'], ['if (jit && fastEnabled && ctx?.async', 'if (fastEnabled && ++asked > 64 && ctx?.async'])
+  },
+}
+
+/** What a message is not shows by a member that it lacks: a schema that refuses it makes a report of errors first, which nobody reads. */
+const guards = {
+  name: 'guards-of-messages',
+  transform(code, id) {
+    if (!/@modelcontextprotocol\/server\//.test(id) || !code.includes('const isJSONRPCRequest =')) return undefined
+    const guard = (kind, member) => [`const isJSONRPC${kind} = (value) => `, `const isJSONRPC${kind} = (value) => ${member} && `]
+    return patched(code, 'The MCP SDK', guard('Request', 'value?.id !== undefined'), guard('Notification', 'value?.method !== undefined'), guard('ResultResponse', 'value?.result !== undefined'), guard('ErrorResponse', 'value?.error !== undefined'))
   },
 }
 

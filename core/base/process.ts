@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { delimiter, isAbsolute, join } from 'node:path'
@@ -40,6 +40,8 @@ export function environment(env: Record<string, string | undefined> = process.en
  * group (sindresorhus/execa#96) and waits beyond its own time limit for any process that holds a pipe; `runShort` of the plugins adds both.
  */
 export function start({ file, args, cwd, env }: Launch, stdio: StdioOptions, lifetime: Lifetime = 'ours'): ChildProcess {
+  // Most starts of ours start no program, and do without what Node needs for one.
+  const { spawn } = process.getBuiltinModule('node:child_process')
   const child = spawn(file, args, { cwd, env, detached: lifetime !== 'shared', stdio, windowsHide: true })
   if (lifetime === 'ours' || lifetime === 'brief') endWithUs(child, lifetime)
   return child
@@ -96,6 +98,7 @@ function drop(pid: number): void {
 }
 
 function begin(): void {
+  const { spawn } = process.getBuiltinModule('node:child_process')
   const child = spawn('/bin/sh', ['-c', watcherScript], { cwd: '/', env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: ['pipe', 'ignore', 'ignore'], windowsHide: true })
   watcher = child
   const forget = (): void => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 // Bundled or not: the nearest folder above this module that holds our manifests.
 let folder = dirname(fileURLToPath(import.meta.url))
@@ -11,3 +11,14 @@ export const programFile = (path = ''): string => join(folder, path)
 
 /** The program's version. */
 export const version: string = JSON.parse(readFileSync(programFile('../package.json'), 'utf8')).version
+
+let joined: Readonly<Record<string, readonly [from: string, names: Readonly<Record<string, string>>]>> | undefined
+
+/** A module of the program, by its file. What the build joined with others comes from where that lies: a file less to find, compile and link. */
+export async function importOwn(file: string): Promise<Readonly<Record<string, unknown>>> {
+  const list = programFile('manifests/_modules.json')
+  joined ??= existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as NonNullable<typeof joined>) : {}
+  const [from, names] = joined[relative(folder, file)] ?? []
+  const module = (await import(pathToFileURL(from === undefined ? file : programFile(from)).href)) as Record<string, unknown>
+  return names === undefined ? module : Object.fromEntries(Object.entries(names).map(([name, theirs]) => [name, module[theirs]]))
+}

@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { firstLine, moduleOf, problem, VtError, withTimeout, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
+import { firstLine, importOwn, moduleOf, problem, VtError, withTimeout, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
 import type { Fault } from '../input/index.js'
 import { adapterOf } from '../registry/index.js'
 import { importForeign, onceWhole } from '../trust/index.js'
@@ -118,7 +117,7 @@ function inPlace(error: unknown, copy: string, root: string): unknown {
 }
 
 async function importModule(contribution: Contribution, path: string, limit: number, report: OnFault): Promise<unknown> {
-  if (contribution.layer === 'builtin') return import(pathToFileURL(path).href)
+  if (contribution.layer === 'builtin') return importOwn(path)
   watchUncaught(path, contribution, report)
   return withTimeout(importForeign(path), limit, () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`))
 }

@@ -96,8 +96,9 @@ function helpFor(kernel: Kernel, tool: string, words: readonly string[]): string
 
 /** Behind a tool without actions a bare word means nothing. Throws a UsageError. */
 function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
+  if (word === undefined || word.startsWith('--') || kernel.list().some((slot) => slot.tool === tool && slot.action !== undefined)) return
   const known = kernel.describe(tool)
-  if (!known || known.actions.length > 0 || word === undefined || word.startsWith('--')) return
+  if (!known || known.actions.length > 0) return
   const { properties = {}, required = [] } = known.input as { properties?: object; required?: string[] }
   const fields = [...new Set([...required, ...Object.keys(properties)])]
   if (fields.includes('action')) return
