@@ -1,5 +1,3 @@
 // What `vtcode mcp` uses of the SDK.
-import './jitless.mjs'
-
 export { createRequestStateCodec, inputRequired, ProtocolError, Server } from '@modelcontextprotocol/server'
 export { serveStdio } from '@modelcontextprotocol/server/stdio'

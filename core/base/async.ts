@@ -4,7 +4,10 @@ import { setMaxListeners } from 'node:events'
 export function withTimeout<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
+    work.then(
+      (value) => (clearTimeout(timer), resolve(value)),
+      (error) => (clearTimeout(timer), reject(error as Error)),
+    )
   })
 }
 
@@ -55,7 +58,7 @@ export class InFlight {
 /** An abort whose `AbortSignal` is made on first use only: most calls end without any reader of the signal. */
 export class LazyAbort {
   aborted = false
-  private readonly listeners = new Set<() => void>()
+  private listeners: Set<() => void> | undefined
   private controller: AbortController | undefined
 
   get signal(): AbortSignal {
@@ -70,13 +73,13 @@ export class LazyAbort {
   /** Calls `run` on abort, at once where the abort came before; the returned function unsubscribes it. */
   on(run: () => void): () => void {
     if (this.aborted) run()
-    else this.listeners.add(run)
-    return () => void this.listeners.delete(run)
+    else (this.listeners ??= new Set()).add(run)
+    return () => void this.listeners?.delete(run)
   }
   abort(): void {
     if (this.aborted) return
     this.aborted = true
     this.controller?.abort()
-    for (const run of this.listeners) run()
+    for (const run of this.listeners ?? []) run()
   }
 }

@@ -40,7 +40,7 @@ export interface Caller {
 /** The state that the calls of one kernel share. */
 interface Calls extends CallerOptions {
   readonly running: Map<LazyAbort, Generation>
-  readonly runs: WeakMap<Call, CallRun>
+  readonly runs: Map<Call, CallRun>
   readonly pipelines: WeakMap<Generation, Pipelines>
   /** The number of calls so far. */
   count: number
@@ -69,7 +69,7 @@ interface Checked extends Pick<Spelt, 'notices' | 'silent'> {
 
 /** The calls of one kernel. */
 export function createCaller(options: CallerOptions): Caller {
-  const calls: Calls = { ...options, running: new Map(), runs: new WeakMap(), pipelines: new WeakMap(), count: 0, closed: false }
+  const calls: Calls = { ...options, running: new Map(), runs: new Map(), pipelines: new WeakMap(), count: 0, closed: false }
   return {
     call: async (tool, input, options) => visibleResult(await invoke(calls, { tool, sent: input, options, depth: 0 })),
     explain: (tool, sent, options) => explain(calls, { tool, sent, options, depth: 0 }),
@@ -250,6 +250,7 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, jud
     end() {
       run.over = true
       calls.running.delete(cancel)
+      calls.runs.delete(call)
       options.signal?.removeEventListener('abort', abort)
     },
   }

@@ -54,8 +54,10 @@ export class WorkspaceReading {
 
   /** Throws VT_FILE_STALE once another folder has the name of the root: it is not followed. */
   refuseMoved(): void {
-    const now = lstatSync(this.root, { bigint: true, throwIfNoEntry: false })
-    if (now?.ino === this.identity.ino && now.dev === this.identity.dev) return
+    const { ino, dev } = this.identity
+    // Every call asks: a number is told sooner where it can hold the inode.
+    const now = lstatSync(this.root, { bigint: ino > Number.MAX_SAFE_INTEGER, throwIfNoEntry: false })
+    if (now && BigInt(now.ino) === ino && BigInt(now.dev) === dev) return
     throw problem('VT_FILE_STALE', { path: this.root }, { hint: 'The folder of the workspace was moved or replaced, and what has its name now is another one. Start the program anew.' })
   }
 

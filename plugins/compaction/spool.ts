@@ -1,4 +1,4 @@
-import type { Compactor, Context, JsonObject } from '../../core/index.js'
+import type { Call, Compactor, Context, JsonObject, Result, Success } from '../../core/index.js'
 import { spool as keep, spoolFolder } from '../lib/state/index.js'
 import { tellingLines } from './spool/telling.js'
 
@@ -10,12 +10,17 @@ const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_
  * cut in any case. How a file is read is called differently in each vocabulary. What a slot has put aside itself is named as it is and not
  * put aside once more: that file holds the whole, and the text only a part of it.
  */
-const spool: Compactor = async (result, call, context) => {
+const spool: Compactor = (result, call, context) => {
   const { output, context: live } = context.settings as { output?: { max_text_bytes?: number }; context?: { dynamic?: { enabled: boolean; tool_output_threshold: number } } }
   const earlier = live?.dynamic?.enabled ? live.dynamic.tool_output_threshold : 0
   const limit = Math.min(output?.max_text_bytes ?? 8192, earlier || Infinity)
   if (!result.ok || result.text === undefined || pages.includes(call.slot)) return result
   if (result.text.length <= limit / 3 || Buffer.byteLength(result.text) <= limit) return result
+  return cutShort({ ...result, text: result.text }, call, context, limit)
+}
+export default spool
+
+async function cutShort(result: Success & { text: string }, call: Call, context: Context, limit: number): Promise<Result> {
   // Of a command the end says what came of it.
   const head_share = 'exit_code' in result.output ? 1 / 4 : 3 / 4
   const files = await filesOf(result.output, context)
@@ -30,7 +35,6 @@ const spool: Compactor = async (result, call, context) => {
   const told = await toldIn(files, Math.floor(limit * share), ends, context)
   return { ...result, text: told === '' ? ends : shortened(result.text, limit, { files, head_share, told }) }
 }
-export default spool
 
 /** Of the limit, what lines that tell of errors may take. */
 const share = 0.35

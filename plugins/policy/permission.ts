@@ -13,8 +13,17 @@ import { inMode, wayOut, type Runs } from './permission/ways.js'
 import { verdict } from './permission/words.js'
 
 /** What is left of the rights, rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
-const permission: Policy = async (call, context) => {
+const permission: Policy = (call, context) => {
   const rules = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace.root)
+  return isPlain(call, context, rules) ? undefined : judged(call, context, rules)
+}
+export default permission
+
+/** Whether nothing is said of any call, and this one does no more than its mode does unasked: most calls read. */
+const isPlain = ({ only, effects, mode }: Call, { explain }: Context, { deny, ask }: RuleSet): boolean =>
+  !only && !explain && deny.length === 0 && ask.length === 0 && effects.every((effect) => effect !== 'exec' && word(mode, effect) === 'run')
+
+async function judged(call: Call, context: Context, rules: RuleSet): Promise<Verdict | undefined> {
   const facts = factsOf(call, context)
   if (context.explain && facts.hasCommand) context.explain(await explainCommands(facts, rules))
   const beyond = call.only && beyondRights(facts, call.only, rules)
@@ -42,7 +51,6 @@ const permission: Policy = async (call, context) => {
   const asks = more.length > 0 && { asks: [byMode.reason, ...more].map((reason) => quotedReason(reason)) }
   return { ...(await refuse(facts, context, byMode, offer)), ...asks, ...(approvals?.lasting && { lasting: approvals.lasting }) }
 }
-export default permission
 
 /** Nobody widens the rights of work that is under way. */
 const widened = 'the user begins this work again and leaves it more (--allowed-tools, --disallowed-tools)'
