@@ -1,5 +1,5 @@
-import { visible } from '../../core/base/index.js'
-import { truncateToWidth, visibleWidth } from './parts.js'
+import { visible, visibleLine } from '../../core/base/index.js'
+import { matchesKey, truncateToWidth, visibleWidth } from './parts.js'
 import type { CursorPlace, DrawnSurface } from './surface.js'
 import type { TerminalPort } from './terminal_io.js'
 import { fitRow } from './theme.js'
@@ -19,6 +19,7 @@ const keys: Record<string, 'up' | 'down'> = { '\u001b[5~': 'up', '\u001b[6~': 'd
  * session ends, all that was finished is written to the first screen.
  */
 export class AlternateScreen implements DrawnSurface {
+  readonly rests = false
   private readonly finished: string[] = []
   private drawn: string[] = []
   private live: readonly string[] = []
@@ -27,6 +28,8 @@ export class AlternateScreen implements DrawnSurface {
   /** Rows between the end of what is finished and what is seen. */
   private back = 0
   private marked: { from: Point; to: Point } | undefined
+  /** What is searched for, and in which row of what is finished it was found. */
+  private search: { text: string; row: number | undefined } | undefined
 
   constructor(
     private readonly port: TerminalPort,
@@ -66,18 +69,48 @@ export class AlternateScreen implements DrawnSurface {
   resized(): void {
     this.clear()
   }
-  beganAt(): void {}
+  terminalIs(): void {}
   rest(): string[] {
     return this.finished
   }
 
-  /** Pages, the wheel of the mouse, and what is marked with it. Returns whether the key was one of these. */
-  key(data: string): boolean {
+  /** Pages, the wheel of the mouse, what is marked with it, and `/` while one reads above. Returns whether the key was one of these. */
+  key(data: string, free: boolean): boolean {
     const page = keys[data]
     if (page) this.scroll(page === 'up' ? this.above : -this.above)
-    else if (!this.mouse(data)) return false
+    else if (!this.mouse(data)) {
+      if (this.search) this.seek(data, this.search)
+      else if (data === '/' && free && this.back > 0) this.search = { text: '', row: undefined }
+      else return false
+    }
     this.draw()
     return true
+  }
+
+  /** A key while something is searched for: what was said last is found first. */
+  private seek(data: string, search: { text: string; row: number | undefined }): void {
+    if (matchesKey(data, 'escape') || matchesKey(data, 'ctrl+c')) return void (this.search = undefined)
+    if (matchesKey(data, 'enter') || matchesKey(data, 'up')) return this.find(search, -1)
+    if (matchesKey(data, 'down')) return this.find(search, 1)
+    if (matchesKey(data, 'backspace')) search.text = search.text.slice(0, -1)
+    else if (!/\p{Cc}/u.test(data)) search.text += data
+    search.row = undefined
+    this.find(search, -1)
+  }
+  private find(search: { text: string; row: number | undefined }, way: -1 | 1): void {
+    for (let row = (search.row ?? this.finished.length) + way; row >= 0 && row < this.finished.length; row += way) {
+      if (placeIn(this.finished[row]!, search.text) === undefined) continue
+      search.row = row
+      this.back = 0
+      return this.scroll(this.finished.length - row - Math.ceil(this.above / 2))
+    }
+  }
+  /** What is searched for, in the place of the last row. */
+  private get searchRow(): string {
+    const { text, row } = this.search!
+    const found = this.finished.flatMap((one, at) => (placeIn(one, text) === undefined ? [] : [at]))
+    const where = text === '' ? '' : row === undefined ? 'not found' : `${found.length - found.indexOf(row)} of ${found.length}`
+    return `/${visibleLine(text)}  ${[where, '↑ ↓ the next one', 'Esc leaves'].filter(Boolean).join(' · ')}`
   }
 
   private mouse(data: string): boolean {
@@ -110,6 +143,11 @@ export class AlternateScreen implements DrawnSurface {
     return [row === first.row ? first.column : 0, row === last.row ? last.column + 1 : this.port.columns]
   }
 
+  /** The columns of a row in which stands what is searched for. */
+  private hit(at: number, row: string): readonly [from: number, to: number] | undefined {
+    return this.search && at < this.port.rows - this.live.length ? placeIn(row, this.search.text) : undefined
+  }
+
   private get above(): number {
     return Math.max(1, this.port.rows - this.live.length)
   }
@@ -122,7 +160,8 @@ export class AlternateScreen implements DrawnSurface {
     const height = Math.max(0, this.port.rows - this.live.length)
     const until = this.finished.length - this.back
     const rows = this.finished.slice(Math.max(0, until - height), until)
-    return [...rows, ...Array.from({ length: height - rows.length }, () => ''), ...this.live]
+    const live = this.search ? [...this.live.slice(0, -1), this.fit(this.searchRow)] : this.live
+    return [...rows, ...Array.from({ length: height - rows.length }, () => ''), ...live]
   }
 
   private draw(): number {
@@ -131,7 +170,7 @@ export class AlternateScreen implements DrawnSurface {
     if (this.drawn.length !== rows.length) this.drawn = []
     let out = ''
     for (const [at, row] of rows.entries()) {
-      const [from, to] = this.span(at) ?? []
+      const [from, to] = this.span(at) ?? this.hit(at, row) ?? []
       const [before, marked, behind] = from === undefined ? [row, '', ''] : cutRow(row, from, to!)
       const text = marked === '' ? row : `${before}\u001b[7m${marked}\u001b[0m${behind}`
       if (text !== this.drawn[at]) out += `\u001b[${at + 1};1H\u001b[K${text}`
@@ -147,6 +186,15 @@ export class AlternateScreen implements DrawnSurface {
   private fit(row: string): string {
     return fitRow(row, this.port.columns, (text, most) => truncateToWidth(text, most, ''))
   }
+}
+
+/** The columns in which a text stands in a row, whatever its case. */
+function placeIn(row: string, text: string): readonly [from: number, to: number] | undefined {
+  const plain = visible(row.replace(graphic, ''))
+  const at = text === '' ? -1 : plain.toLowerCase().indexOf(text.toLowerCase())
+  if (at < 0) return undefined
+  const from = visibleWidth(plain.slice(0, at))
+  return [from, from + visibleWidth(plain.slice(at, at + text.length))]
 }
 
 /** What stands before, in and behind these columns, without colors. */

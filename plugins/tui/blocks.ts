@@ -1,14 +1,14 @@
 import { visible } from '../../core/base/index.js'
 import { markdownRows } from './markdown.js'
 import { wrapTextWithAnsi } from './parts.js'
-import { fitLine, type Theme } from './theme.js'
+import { brokenWords, fitLine, type Theme } from './theme.js'
 import type { Block } from './types.js'
 
 /** A line of a program that wrote over itself shows what it wrote last. */
 const asPrinted = (text: string): string => text.replaceAll('\r\n', '\n').replace(/[^\n]*\r(?=[^\n])/g, '')
 
 const wrapped = (text: string, columns: number): string[] =>
-  text.replaceAll('\t', '    ').replace(/\n+$/, '').split('\n').flatMap((line) => wrapTextWithAnsi(line, Math.max(1, columns)))
+  brokenWords(text, columns).replaceAll('\t', '    ').replace(/\n+$/, '').split('\n').flatMap((line) => wrapTextWithAnsi(line, Math.max(1, columns)))
 
 /** What a person sees of something: rows of at most so many columns. */
 export function blockRows({ kind, text }: Block, columns: number, theme: Theme): string[] {

@@ -1,6 +1,6 @@
 import { visible, visibleLine } from '../../core/base/index.js'
 import { blockRows } from './blocks.js'
-import { GrowingMarkdown } from './markdown.js'
+import { GrowingMarkdown, type MarkdownPart } from './markdown.js'
 import { truncateToWidth } from './parts.js'
 import type { Theme } from './theme.js'
 import type { Block, UiCommand } from './types.js'
@@ -10,18 +10,25 @@ interface Growing {
   /** The paragraphs of a text of Markdown that are not complete. */
   text?: GrowingMarkdown
 }
+/** A block that is finished; `part`: of a text of Markdown, of which rows may stand above already. */
+interface Finished {
+  block: Block
+  part?: MarkdownPart
+}
 type Command<K extends UiCommand['type']> = UiCommand & { type: K }
 const spins = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 const lastLines = 8
 /** So many characters of what grows are kept; what is finished is told as a whole. */
 const mostKept = 64 * 1024
 const mostQueued = 3
+/** So many characters of what waits can stand in its row. */
+const mostShown = 1000
 
 /** What a session shows: what is finished and not written yet, and what is under way. */
 export class UiDocument {
-  private finished: Block[] = []
+  private finished: Finished[] = []
   /** All that was finished, where it has to be drawn again. */
-  private kept: Block[] | undefined
+  private kept: Finished[] | undefined
   private readonly growing = new Map<string, Growing>()
   private above: 'nothing' | 'line' | 'paragraph' = 'nothing'
   private activity: { state: string; detail: string; since: number } | undefined
@@ -33,12 +40,16 @@ export class UiDocument {
   get busy(): boolean {
     return this.activity !== undefined
   }
+  /** Something changes by itself. */
+  get moving(): boolean {
+    return this.busy || this.growing.size > 0
+  }
   get queued(): number {
     return this.queue.length
   }
 
-  commit(block: Block): void {
-    if (block.text.trim() !== '') this.finished.push(block)
+  commit(block: Block, part?: MarkdownPart): void {
+    if (block.text.trim() !== '') this.finished.push({ block, ...(part && { part }) })
   }
 
   /** From now on what is finished is kept, to come `again`. */
@@ -64,7 +75,10 @@ export class UiDocument {
       if (one.text) one.text.add(append)
       else one.block.text = (one.block.text + append).slice(-mostKept)
     }
-    if (one.text) this.commit({ kind: 'markdown', text: one.text.take(done) })
+    if (one.text) {
+      const part = one.text.take(done)
+      this.commit({ kind: 'markdown', text: part.text }, part)
+    }
     if (done) {
       this.growing.delete(id)
       if (!one.text) this.commit(one.block)
@@ -87,22 +101,36 @@ export class UiDocument {
 
   /** The rows of what is finished; they are taken off. */
   takeFinished(columns: number, theme: Theme): string[] {
-    return this.finished.splice(0).flatMap((block) => {
-      this.kept?.push(block)
-      const rows = blockRows(block, columns, theme)
-      const kind = block.kind === 'markdown' || block.kind === 'user' ? 'paragraph' : 'line'
-      const apart = this.above !== 'nothing' && (kind === 'paragraph' || this.above === 'paragraph')
-      this.above = kind
-      return apart ? ['', ...rows] : rows
+    const rows = this.finished.splice(0).flatMap((one) => {
+      this.kept?.push(one)
+      const { block, part } = one
+      return this.below(block.kind === 'markdown' || block.kind === 'user' ? 'paragraph' : 'line', blockRows(block, columns, theme).slice(part?.drawn), part?.goes_on)
     })
+    // Where it has to be drawn again for another width, a paragraph stays one.
+    const [first] = this.kept ? [] : this.growing.values()
+    if (!first?.text) return rows
+    const full = first.text.takeRows(columns, theme)
+    return full.rows.length > 0 ? [...rows, ...this.below('paragraph', full.rows, full.goes_on)] : rows
+  }
+
+  /** These rows, apart from what stands above them unless they go on with that. */
+  private below(kind: 'line' | 'paragraph', rows: string[], goes_on = false): string[] {
+    const apart = this.isApart(kind, goes_on)
+    this.above = kind
+    return apart ? ['', ...rows] : rows
+  }
+  private isApart(kind: 'line' | 'paragraph', goes_on: boolean): boolean {
+    const { above } = this
+    return above !== 'nothing' && !(goes_on && above === 'paragraph') && (kind === 'paragraph' || above === 'paragraph')
   }
 
   /** What grows, in at most so many rows: its end. */
   growingRows(columns: number, room: number, theme: Theme): string[] {
     const rows = [...this.growing.values()].flatMap(({ block, text }) => {
       if (!text) return lastRows(block, columns, theme)
-      const growing = blockRows({ kind: 'markdown', text: text.growing }, columns, theme)
-      return growing.length > 0 && this.above !== 'nothing' ? ['', ...growing] : growing
+      const { text: part, drawn, goes_on } = text.growing
+      const growing = blockRows({ kind: 'markdown', text: part }, columns, theme).slice(drawn)
+      return growing.length > 0 && this.isApart('paragraph', goes_on) ? ['', ...growing] : growing
     })
     return room <= 0 ? [] : rows.slice(-room)
   }
@@ -117,7 +145,7 @@ export class UiDocument {
       rows.push(`${theme.cyan(spin)} ${visibleLine(activity.state)} ${theme.dim(`${time}${activity.detail && ` · ${visibleLine(activity.detail)}`} · Esc interrupts`)}`)
     }
     const shown = queue.slice(0, mostQueued)
-    for (const [at, text] of shown.entries()) rows.push(theme.dim(truncateToWidth(`  ${at + 1}. ${visibleLine(visible(text).replace(/\s+/g, ' '))}`, columns, '…')))
+    for (const [at, text] of shown.entries()) rows.push(theme.dim(truncateToWidth(`  ${at + 1}. ${visibleLine(visible(text.slice(0, mostShown)).replace(/\s+/g, ' '))}`, columns, '…')))
     if (queue.length > shown.length) rows.push(theme.dim(`  … ${queue.length - shown.length} more wait`))
     return rows
   }

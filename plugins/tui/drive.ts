@@ -18,6 +18,8 @@ import type { SessionOptions, UiCommand, UiEvent, UiHandle } from './types.js'
 const frame_ms = 34
 const mostAtOnce = 4
 const again_ms = 2000
+/** For so long after a key the cursor of the terminal stays in the editor, where input methods look for it, also while something is under way. */
+const typing_ms = 10_000
 /** A multiplexer tells programs at most so often that their window changed, and meanwhile shows what they write in the new one. */
 const multiplexed_ms = 600
 /** So many characters go to the clipboard: terminals take no more in one sequence. */
@@ -46,6 +48,8 @@ export class Drive implements UiHandle {
   private hint: string | undefined
   private warned = -Infinity
   private focused = true
+  /** When a key was pressed. */
+  private pressed = -Infinity
 
   constructor(private readonly options: SessionOptions) {
     this.closed = new Promise((resolve) => (this.resolve = resolve))
@@ -114,7 +118,7 @@ export class Drive implements UiHandle {
     const mouse = second && options.fullscreen.mouseCapture
     const around = { enter: (second ? sequences.alternate : '') + (mouse ? sequences.mouse : ''), leave: (mouse ? sequences.leaveMouse : '') + (second ? sequences.leaveAlternate : '') }
     this.port = new TtyPort(options, options.keyboard, around)
-    this.screen = second ? new AlternateScreen(this.port, options.fullscreen, (text) => this.copy(text)) : new LiveScreen(this.port, /^(?:tmux|screen)/.test(options.env['TERM'] ?? '') ? multiplexed_ms : 0)
+    this.screen = second ? new AlternateScreen(this.port, options.fullscreen, (text) => this.copy(text)) : new LiveScreen(this.port, options.env, /^(?:tmux|screen)/.test(options.env['TERM'] ?? '') ? multiplexed_ms : undefined)
     if (second) this.shown.keep()
   }
   private change(surface: SessionOptions['surface']): void {
@@ -135,7 +139,7 @@ export class Drive implements UiHandle {
   }
 
   private open(): void {
-    this.port.open({ key: (data) => this.key(data), resize: () => (this.screen.resized(), this.draw()), place: (row) => this.screen.beganAt(row) })
+    this.port.open({ key: (data) => this.key(data), resize: () => (this.screen.resized(), this.draw()), version: (name) => this.screen.terminalIs(name) })
   }
   /** The terminal is as it was, and what is under way is not on it; for good, what is finished is. */
   private leave(over = false): void {
@@ -169,9 +173,12 @@ export class Drive implements UiHandle {
 
   private key(data: string): void {
     if (data === focusIn || data === focusOut) return this.focus(data === focusIn)
-    if (isKeyRelease(data) || this.screen.key(data)) return
+    if (isKeyRelease(data)) return
     this.hint = undefined
-    if (!this.overlays.key(data, (action) => this.is(data, action)) && !this.command(data)) this.prompt.key(data)
+    this.pressed = performance.now()
+    const { overlays, prompt, screen } = this
+    const taken = overlays.key(data, (action) => this.is(data, action)) || screen.key(data, prompt.isEmpty) || this.command(data)
+    if (!taken) prompt.key(data)
     this.draw(true)
   }
 
@@ -246,20 +253,23 @@ export class Drive implements UiHandle {
     this.timer = undefined
     if (this.state !== 'open') return
     this.tokens = Math.max(0, this.tokens - 1)
-    const { columns } = this.port
     if (this.screen.stale) {
       this.shown.again()
       this.screen.renew()
     }
     const { theme, shown, screen } = this
+    // No row is as wide as the terminal, which would fold it by the next letter.
+    const columns = Math.max(1, this.port.columns - 1)
     const overlay = this.overlays.rows(columns, screen.room - 2, theme)
-    const prompt = this.prompt.rows(columns)
+    const resting = screen.rests && shown.moving && (this.prompt.isEmpty || performance.now() - this.pressed > typing_ms)
+    const prompt = this.prompt.rows(columns, resting)
     const fixed = [...shown.activityRows(columns, theme, Date.now()), ...(overlay?.rows ?? []), ...(overlay?.alone ? [] : prompt.rows)]
     const finished = shown.takeFinished(columns, theme)
     const growing = shown.growingRows(columns, Math.min(this.options.inlineRows, screen.room - fixed.length - 2), theme)
     const live = [...growing, '', ...fixed, shown.statusRow(columns, theme, this.hint)]
     const above = live.length - 1
-    const cursor = overlay?.alone ? overlay.cursor && { ...overlay.cursor, row: above - overlay.rows.length + overlay.cursor.row } : { ...prompt.cursor, row: above - prompt.rows.length + prompt.cursor.row }
+    const typed = resting ? undefined : { ...prompt.cursor, row: above - prompt.rows.length + prompt.cursor.row }
+    const cursor = overlay?.alone ? overlay.cursor && { ...overlay.cursor, row: above - overlay.rows.length + overlay.cursor.row } : typed
     screen.frame(finished, live, cursor)
   }
 }

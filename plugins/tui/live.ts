@@ -1,3 +1,4 @@
+import { foldingOf, type Folding } from './folding.js'
 import { truncateToWidth, visibleWidth } from './parts.js'
 import type { CursorPlace, DrawnSurface } from './surface.js'
 import type { TerminalPort } from './terminal_io.js'
@@ -5,36 +6,41 @@ import { fitRow } from './theme.js'
 
 const [begin, end] = ['\u001b[?2026h', '\u001b[?2026l']
 const [hide, show] = ['\u001b[?25l', '\u001b[?25h']
+/** Where the cursor is, kept and taken back. */
+const [here, back] = ['\u001b7', '\u001b8']
+/** Without folding each row takes one of the terminal, also where that became narrower and has not said so yet. */
+const [unfolded, folded] = ['\u001b[?7l', '\u001b[?7h']
 
 /**
  * The rule of the screen: what is finished is written once and never touched again; below it stands the live part, at most as high as the
  * terminal but one row, and only that is drawn anew, only rows that differ, each frame in one write. Nothing above is ever erased, so the
- * history of the terminal stays whole.
+ * history of the terminal stays whole. While nobody types, the cursor rests where the live part begins: a terminal that changes its size
+ * keeps it there, and a frame that was on its way then begins at the right place, however the rows below it were folded.
  */
 export class LiveScreen implements DrawnSurface {
   // What was written stays as it is.
   readonly stale = false
-  /** The rows of the live part as they stand there, and how wide the terminal was then. */
-  private drawn: string[] = []
+  readonly rests = true
+  /** The rows of the live part as they stand there, when each was written, and the size of the terminal then. */
+  private drawn: readonly string[] = []
+  private written: number[] = []
   private columns: number
   private height: number
-  /** Counted from where the session began: the first row of the live part, and the lowest row that was ever reached. */
-  private top = 0
-  private deepest = 0
   private at: CursorPlace = { row: 0, column: 0 }
-  private shown = true
+  /** A program that was killed may have left the cursor hidden. */
+  private shown: boolean | undefined
   private out = ''
-
-  /** When each row of the live part was written. */
-  private written: number[] = []
+  private folding: Folding
 
   /** `late_ms`: for so long after it changed its width the terminal may not say so. */
   constructor(
     private readonly port: TerminalPort,
-    private readonly late_ms = 0,
+    env: Record<string, string | undefined>,
+    private readonly late_ms = 100,
   ) {
     this.columns = port.columns
     this.height = port.rows
+    this.folding = foldingOf(env)
   }
 
   /** Rows that the live part may take. */
@@ -50,21 +56,23 @@ export class LiveScreen implements DrawnSurface {
   rest(): string[] {
     return []
   }
+  terminalIs(version: string): void {
+    this.folding = foldingOf({}, version)
+  }
 
   /** Moves finished rows up and shows this as the live part. Returns how many bytes were written. */
   frame(finished: readonly string[], live: readonly string[], cursor?: CursorPlace): number {
-    const { columns } = this.port
+    const { columns, rows: height } = this.port
     const fit = (row: string): string => fitRow(row, columns, (text, most) => truncateToWidth(text, most, ''))
     const over = Math.max(0, live.length - this.room)
     const rows = live.slice(over).map(fit)
-    if (columns !== this.columns || this.port.rows !== this.height) this.forget()
-    if (finished.length > 0) this.moveUp(finished.map(fit), rows)
-    else this.redraw(rows)
+    if (columns !== this.columns || height !== this.height) this.forget()
     const now = performance.now()
-    this.written = rows.map((row, at) => (finished.length === 0 && row === this.drawn[at] ? (this.written[at] ?? now) : now))
+    const whole = finished.length > 0 || rows.length > this.drawn.length
+    this.written = rows.map((row, at) => (!whole && row === this.drawn[at] ? (this.written[at] ?? now) : now))
+    if (whole) this.rewrite(finished.map(fit), rows)
+    else this.redraw(rows, cursor === undefined && this.at.row === 0)
     this.drawn = rows
-    this.top += finished.length
-    this.deepest = Math.max(this.deepest, this.top + rows.length - 1)
     this.place(cursor && { row: Math.max(0, cursor.row - over), column: Math.min(cursor.column, columns - 1) })
     return this.flush()
   }
@@ -72,84 +80,69 @@ export class LiveScreen implements DrawnSurface {
   /** Takes the live part away, and leaves the cursor where it began. */
   clear(): void {
     this.forget()
-    this.renumber()
     this.out += show
     this.shown = true
     this.flush()
   }
 
-  /** The live part, its height counted as the terminal is wide now, is erased; above it nothing is. */
+  /** The live part is erased; above it nothing is. */
   private forget(): void {
-    const { columns, rows } = this.port
-    // The row of the cursor is cut by some terminals and folded by others; rows too few leave a remnant, rows too many would erase what is finished.
-    // What was written when it may have been as wide as now already was not folded by it.
-    const folded = performance.now() - this.late_ms
-    const heights = this.drawn.map((row, at) => (at === this.at.row || this.written[at]! > folded ? 1 : Math.max(1, Math.ceil(visibleWidth(row) / columns))))
-    const sum = (rows: readonly number[]): number => rows.reduce((all, one) => all + one, 0)
-    const gap = this.deepest - (this.top + this.drawn.length - 1)
-    // Where rows below the cursor are folded, it stands elsewhere afterwards, each terminal its own way; what stood on the last row stays there.
-    const anchored = columns < this.columns && rows === this.height && this.deepest >= this.height - 1
-    const from = anchored ? `\u001b[${rows}B${up(gap + sum(heights) - 1)}` : up(sum(heights.slice(0, this.at.row)))
-    if (this.drawn.length > 0) this.out += `${from}\r\u001b[J`
-    if (anchored) this.top = this.deepest - gap - sum(heights) + 1
-    // How much is empty below is not known there; too little leaves a remnant at most.
-    else if (rows === this.height) this.deepest = this.top + this.drawn.length - 1
-    // A lower terminal drops rows below the cursor, a higher one may bring back rows from above: where its last row is, is not known.
-    else this.renumber()
+    if (this.drawn.length > 0) this.out += `${up(this.above())}\r\u001b[J`
     this.drawn = []
     this.at = { row: 0, column: 0 }
-    this.columns = columns
-    this.height = rows
+    this.columns = this.port.columns
+    this.height = this.port.rows
   }
 
-  /** The terminal says in which of its rows the session began, the first being 1. */
-  beganAt(row: number): void {
-    this.top += row - 1
-    this.deepest += row - 1
+  /**
+   * How many rows of the terminal, as it is now, stand between where the live part begins and the cursor. Too few leave a remnant, too many
+   * would erase what is finished: a row counts as folded only where the terminal is known to fold, and was not written when it may have
+   * been as narrow as now already.
+   */
+  private above(): number {
+    const { columns, rows } = this.port
+    const { folding, at } = this
+    // Who rests stands there. A terminal of another height may have dropped rows before it folded any.
+    if (at.row === 0 || folding === 'none' || columns >= this.columns || rows !== this.height) return at.row
+    const late = performance.now() - this.late_ms
+    const more = this.drawn.map((row, of) => (of === at.row || this.written[of]! > late ? 0 : Math.max(0, Math.ceil(visibleWidth(row) / columns) - 1)))
+    const moved = folding === 'others' ? more : more.slice(0, at.row)
+    return at.row + moved.reduce((all, one) => all + one, 0)
   }
 
-  /** Where the last row of the terminal is, is not known any more. */
-  private renumber(): void {
-    this.top = 0
-    this.deepest = 0
-  }
-
-  private moveUp(finished: readonly string[], rows: readonly string[]): void {
+  /** Finished rows, and all of the live part below them. */
+  private rewrite(finished: readonly string[], rows: readonly string[]): void {
     this.goTo(0)
-    const all = [...finished, ...rows]
-    // A row is erased before it is written: behind its last column a terminal would erase that.
-    this.out += all.map((row) => `\u001b[K${row}`).join('\r\n')
-    if (rows.length === 0) this.out += '\r\n'
+    this.out += `\u001b[J${finished.map((row) => `${row}\r\n`).join('')}${unfolded}${rows.join('\r\n')}${folded}`
     this.at = { row: Math.max(0, rows.length - 1), column: -1 }
-    if (this.drawn.length > all.length) this.eraseBelow(rows.length)
   }
 
-  private redraw(rows: readonly string[]): void {
+  /** Rows that differ. Who rests comes back to where they were, wherever the terminal moved them meanwhile. */
+  private redraw(rows: readonly string[], resting: boolean): void {
     const { drawn } = this
-    for (const [at, row] of rows.entries()) {
-      const before = drawn[at]
-      if (row === before) continue
-      if (at > 0 && at >= drawn.length) {
-        this.goTo(at - 1)
-        this.out += `\r\n\u001b[K${row}`
-      } else {
-        this.goTo(at)
-        // What merely grew is not written again.
-        const grew = before !== undefined && before !== '' && row.startsWith(before) && !before.includes('\u001b')
-        this.out += grew ? `\u001b[${visibleWidth(before) + 1}G${row.slice(before.length)}` : `\r\u001b[K${row}`
-      }
-      this.at = { row: at, column: -1 }
+    const before = this.out
+    this.out = ''
+    for (const [at, row] of rows.entries()) if (row !== drawn[at]) this.line(at, row, drawn[at]!)
+    if (drawn.length > rows.length) this.eraseBelow(rows.length)
+    if (resting && this.out !== '') {
+      this.out = `${here}${unfolded}${this.out}${folded}${back}`
+      this.at = { row: 0, column: 0 }
     }
-    if (drawn.length > rows.length) {
-      this.goTo(Math.max(0, rows.length - 1))
-      this.eraseBelow(rows.length)
-    }
+    this.out = before + this.out
   }
 
-  /** Erases what stands below the last row of the live part, where the cursor is. */
+  private line(at: number, row: string, before: string): void {
+    this.goTo(at)
+    // What merely grew is not written again.
+    const grew = before !== '' && row.startsWith(before) && !before.includes('\u001b')
+    this.out += grew ? `\u001b[${visibleWidth(before) + 1}G${row.slice(before.length)}` : `\u001b[K${row}`
+    this.at = { row: at, column: -1 }
+  }
+
+  /** Erases what stands below so many rows of the live part. */
   private eraseBelow(height: number): void {
-    this.out += height === 0 ? '\r\u001b[J' : `\r\n\u001b[J${up(1)}`
-    this.at.column = 0
+    this.goTo(Math.max(0, height - 1))
+    this.out += height === 0 ? '\u001b[J' : `\r\n\u001b[J${up(1)}`
   }
 
   private goTo(row: number): void {
@@ -159,12 +152,13 @@ export class LiveScreen implements DrawnSurface {
   }
 
   private place(cursor: CursorPlace | undefined): void {
-    if (cursor && (cursor.row !== this.at.row || cursor.column !== this.at.column)) {
-      this.goTo(cursor.row)
-      if (cursor.column > 0) this.out += `\u001b[${cursor.column + 1}G`
-      this.at = cursor
-    }
+    const { row, column } = cursor ?? { row: 0, column: 0 }
     const wanted = cursor !== undefined
+    if (row !== this.at.row || column !== this.at.column) {
+      this.goTo(row)
+      if (column > 0) this.out += `\u001b[${column + 1}G`
+      this.at = { row, column }
+    }
     if (wanted !== this.shown) this.out += wanted ? show : hide
     this.shown = wanted
   }

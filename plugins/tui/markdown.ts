@@ -1,6 +1,6 @@
 import { highlightedLines } from './highlight.js'
 import { Markdown, setCapabilities, type MarkdownTheme } from './parts.js'
-import type { Theme } from './theme.js'
+import { brokenWords, type Theme } from './theme.js'
 import { visible } from '../../core/base/index.js'
 
 // A link says where it leads; nothing is drawn that is no text.
@@ -36,43 +36,106 @@ function styleOf(theme: Theme): MarkdownTheme {
 /** Markdown of others as rows of at most so many columns. */
 export function markdownRows(text: string, columns: number, theme: Theme): string[] {
   // What is invisible is made visible before anybody counts columns.
-  const rows = new Markdown(visible(text.replaceAll('\r\n', '\n')), 0, 0, styleOf(theme)).render(columns).map((row) => row.replace(/ +((?:\u001b\[[\d;]*m)*)$/, '$1'))
+  const rows = new Markdown(brokenWords(visible(text.replaceAll('\r\n', '\n')), columns - 2), 0, 0, styleOf(theme)).render(columns).map((row) => row.replace(/ +((?:\u001b\[[\d;]*m)*)$/, '$1'))
   while (rows.at(-1) === '') rows.pop()
   return rows
 }
 
 const fence = /^ {0,3}(`{3,}|~{3,})/
 
+/** A part of a text of Markdown. */
+export interface MarkdownPart {
+  text: string
+  /** It goes on with a paragraph whose first rows are taken off; so many of its rows were drawn with them. */
+  goes_on: boolean
+  drawn: number
+}
+
 /**
- * A text of Markdown while it grows. Its complete paragraphs can be taken off; what is left is short, however long the text is, and is
- * cheap to draw again and again.
+ * A text of Markdown while it grows. Its complete paragraphs can be taken off, and of a long one the rows that are full; what is left is
+ * short, however long the text is, and is cheap to draw again and again.
  */
 export class GrowingMarkdown {
   private rest = ''
   /** Behind what of the rest no paragraph ends yet. */
   private looked = 0
   private inside: string | undefined
+  /** The rest goes on with a paragraph, or with a block of code, which begins so. */
+  private begun: string | undefined
+  /** How many rows there were when nothing could be cut. */
+  private tried = 0
 
   add(text: string): void {
     this.rest += text
   }
 
   /** The paragraphs that are complete; `whole`: all there is. */
-  take(whole = false): string {
+  take(whole = false): MarkdownPart {
     const end = whole ? this.rest.length : this.paragraphs()
-    const taken = this.rest.slice(0, end)
-    this.rest = this.rest.slice(end)
-    this.looked = whole ? 0 : this.looked - end
-    if (whole) this.inside = undefined
+    const taken = this.part(this.rest.slice(0, end))
+    this.drop(end, end > 0 ? undefined : this.begun)
+    if (whole) Object.assign(this, { looked: 0, inside: undefined, begun: undefined })
     return taken
   }
 
   /** What is not complete, as it may be drawn now: of a long block of code its end. */
-  get growing(): string {
-    const { rest, inside } = this
-    if (inside === undefined || rest.length < longest) return rest
+  get growing(): MarkdownPart {
+    const { rest, inside, begun } = this
+    if (inside === undefined || rest.length < longest) return this.part(rest)
     const tail = rest.slice(rest.indexOf('\n', rest.length - longest) + 1)
-    return `${inside}\n${tail}`
+    return { text: `${inside}\n${tail}`, goes_on: begun !== undefined, drawn: begun === undefined ? 0 : 1 }
+  }
+
+  /** Rows of what is not complete that nothing changes any more; they are taken off. */
+  takeRows(columns: number, theme: Theme): { rows: string[]; goes_on: boolean } {
+    const goes_on = this.begun !== undefined
+    if (this.rest.length > longest) return { rows: [], goes_on }
+    return { rows: this.inside === undefined ? this.fullRows(columns, theme) : this.codeRows(columns, theme), goes_on }
+  }
+
+  /** All but the last row of a paragraph, where what is left is drawn as before. */
+  private fullRows(columns: number, theme: Theme): string[] {
+    // What is a table is not known before its second line.
+    const rows = this.rest.includes('|') ? [] : markdownRows(this.rest, columns, theme)
+    if (rows.length < 2 || rows.length === this.tried) return []
+    this.tried = rows.length
+    const spaces = [...this.rest.matchAll(/\s+/g)].map(({ index, 0: space }) => index + space.length)
+    for (let most = rows.length - 1; most > Math.max(0, rows.length - 4); most--) {
+      const end: number | undefined = spaces[lastIndex(spaces, (at) => markdownRows(this.rest.slice(0, at), columns, theme).length <= most)]
+      if (end === undefined || end >= this.rest.length || unclosed(this.rest.slice(0, end))) continue
+      const parts = [this.rest.slice(0, end), this.rest.slice(end)].map((text) => markdownRows(text, columns, theme))
+      if (parts.flat().join('\n') !== rows.join('\n')) continue
+      this.drop(end, '')
+      return parts[0]!
+    }
+    return []
+  }
+
+  /** Lines of a block of code, up to an empty one if there is one. */
+  private codeRows(columns: number, theme: Theme): string[] {
+    const { rest, inside, begun } = this
+    const first = begun ? 0 : rest.indexOf('\n', rest.indexOf(inside!)) + 1
+    const end = rest.lastIndexOf('\n') + 1
+    const lines = rest.slice(first, end).split('\n').slice(0, -1)
+    // What stands before the block is no part of it; what was begun otherwise neither.
+    if (begun === '' || (!begun && !rest.startsWith(inside!)) || lines.length < mostLines) return []
+    const empty = lines.lastIndexOf('', lines.length - 3)
+    const count = empty > 2 ? empty + 1 : lines.length - 3
+    const taken = lines.slice(0, count)
+    const rows = markdownRows([inside!, ...taken, fence.exec(inside!)![1]!].join('\n'), columns, theme)
+    this.drop(first + taken.join('\n').length + 1, inside)
+    return rows.slice(begun ? 1 : 0, -1)
+  }
+
+  private part(text: string): MarkdownPart {
+    const { begun } = this
+    return { text: begun && text !== '' ? `${begun}\n${text}` : text, goes_on: begun !== undefined, drawn: begun && text !== '' ? 1 : 0 }
+  }
+  private drop(end: number, begun: string | undefined): void {
+    this.rest = this.rest.slice(end)
+    this.looked = Math.max(0, this.looked - end)
+    this.begun = begun
+    if (end > 0) this.tried = 0
   }
 
   /** Where the last complete paragraph ends: at an empty line outside of code, before something that is not indented, and so no part of a list. */
@@ -96,3 +159,23 @@ export class GrowingMarkdown {
   }
 }
 const longest = 4000
+/** So many lines of code stand below before those above move up. */
+const mostLines = 12
+
+/** Whether something such as `**bold` begins here that may end behind it. */
+function unclosed(text: string): boolean {
+  const odd = (mark: RegExp): boolean => [...text.matchAll(mark)].length % 2 === 1
+  const emphasis = /(?<![*\s])\*(?!\*)|(?<!\*)\*(?![*\s])|(?<=^|[\s(])_(?=\S)|(?<=\S)_(?=$|[\s.,;:!?)])/g
+  return [/`+/g, /\*\*/g, /~~/g, emphasis].some(odd) || /\[[^\]]*$|\]\([^)]*$/.test(text)
+}
+
+/** The last one for which that holds, which holds for all before it; -1: for none. */
+function lastIndex<T>(all: readonly T[], holds: (one: T) => boolean): number {
+  let [low, high] = [-1, all.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (holds(all[middle]!)) low = middle
+    else high = middle - 1
+  }
+  return low
+}

@@ -54,9 +54,9 @@ export class PromptEditor {
     this.editor.handleInput(data)
   }
 
-  /** Its rows, and where the cursor stands in them. */
-  rows(columns: number): { rows: string[]; cursor: CursorPlace } {
-    const { bold, cyan, dim } = this.theme()
+  /** Its rows, and where the cursor stands in them; `drawn`: the cursor of the terminal is elsewhere. */
+  rows(columns: number, drawn = false): { rows: string[]; cursor: CursorPlace } {
+    const { bold, cyan, dim, inverse } = this.theme()
     let cursor: CursorPlace = { row: 0, column: mark.length }
     const rows: string[] = []
     let below = false
@@ -73,9 +73,9 @@ export class PromptEditor {
       const plain = line.replace(CURSOR_MARKER, '')
       const at = plain.indexOf('\u001b[7m')
       if (at >= 0) cursor = { row: rows.length, column: mark.length + visibleWidth(visible(plain.slice(0, at))) }
-      rows.push((rows.length === 0 ? bold(cyan(mark)) : '  ') + plain.replace('\u001b[7m', '').replace('\u001b[0m', ''))
+      rows.push((rows.length === 0 ? bold(cyan(mark)) : '  ') + (drawn ? plain : plain.replace('\u001b[7m', '').replace('\u001b[0m', '')))
     }
-    if (this.isEmpty && rows.length === 1) rows[0] = `${bold(cyan(mark))}${dim(this.placeholder)}`
+    if (this.isEmpty && rows.length === 1) rows[0] = `${bold(cyan(mark))}${drawn ? inverse(this.placeholder.slice(0, 1) || ' ') + dim(this.placeholder.slice(1)) : dim(this.placeholder)}`
     return { rows, cursor }
   }
 }

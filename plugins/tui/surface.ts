@@ -11,6 +11,8 @@ export interface DrawnSurface {
   readonly room: number
   /** What is finished has to come again, for another width. */
   readonly stale: boolean
+  /** The cursor stands at the begin of the live part while nobody types. */
+  readonly rests: boolean
   renew(): void
   /** Shows what is finished and, below it, the live part. Returns how many bytes were written. */
   frame(finished: readonly string[], live: readonly string[], cursor?: CursorPlace): number
@@ -18,10 +20,10 @@ export interface DrawnSurface {
   clear(): void
   /** The terminal has, or had, another size. */
   resized(): void
-  /** The terminal says in which of its rows the session began, the first being 1. */
-  beganAt(row: number): void
-  /** Returns whether the key was for the surface. */
-  key(data: string): boolean
+  /** The terminal says which one it is, such as `tmux 3.4`. */
+  terminalIs(version: string): void
+  /** Returns whether the key was for the surface; `free`: nobody writes a message. */
+  key(data: string, free: boolean): boolean
   /** What is left to write when the terminal shows its first screen again. */
   rest(): readonly string[]
 }

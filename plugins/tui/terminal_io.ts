@@ -4,11 +4,11 @@ import { setKittyProtocolActive, StdinBuffer } from './parts.js'
 import { sequences } from './terminal_modes.js'
 import type { KeyboardProtocolSettings, SessionOptions } from './types.js'
 
-/** Who hears from a terminal; `place`: in which row, from 1, its cursor was when it was opened. */
+/** Who hears from a terminal; `version`: what it calls itself, where it says so. */
 export interface PortReader {
   key(data: string): void
   resize(): void
-  place(row: number): void
+  version(name: string): void
 }
 /** A terminal, as far as a session needs one. */
 export interface TerminalPort {
@@ -25,15 +25,18 @@ export interface TerminalPort {
 /** A terminal that has not said by then that it knows the Kitty protocol is asked for the older way; who answers later is heard too. */
 const answer_ms = 150
 
+const [pasteBegin, pasteEnd] = ['\u001b[200~', '\u001b[201~']
+
 /** The terminal behind two streams. */
 export class TtyPort implements TerminalPort {
   private readonly buffer = new StdinBuffer({ timeout: 25 })
   private decoder = new StringDecoder('utf8')
   private on: PortReader | undefined
-  private asked = false
   private was_raw = false
   private left = ''
   private timer: NodeJS.Timeout | undefined
+  /** What is being pasted, however long, and of it what may be the begin of its end. */
+  private pasted: { pieces: string[]; tail: string } | undefined
 
   constructor(
     private readonly streams: Pick<SessionOptions, 'stdin' | 'output'>,
@@ -78,10 +81,9 @@ export class TtyPort implements TerminalPort {
     stdin.on('data', this.read)
     stdin.resume()
     output.on('resize', this.resized)
-    output.on('error', this.gone)
+    output.off('error', this.gone).on('error', this.gone)
     this.left = sequences.leave + this.around.leave
-    this.asked = true
-    this.write(this.around.enter + sequences.enter + sequences.where + (this.keyboard.enabled ? sequences.query : ''))
+    this.write(sequences.enter + this.around.enter + sequences.which + (this.keyboard.enabled ? sequences.query : ''))
     if (this.keyboard.enabled) this.timer = setTimeout(() => this.fallBack(), answer_ms).unref()
   }
 
@@ -97,6 +99,7 @@ export class TtyPort implements TerminalPort {
     stdin.setRawMode?.(this.was_raw)
     stdin.pause()
     this.buffer.clear()
+    this.pasted = undefined
     this.decoder = new StringDecoder('utf8')
   }
 
@@ -113,21 +116,35 @@ export class TtyPort implements TerminalPort {
 
   private readonly read = (chunk: Buffer | string): void => {
     const text = typeof chunk === 'string' ? chunk : this.decoder.write(chunk)
-    if (text !== '') this.buffer.process(text)
+    const begin = this.pasted ? 0 : text.indexOf(pasteBegin)
+    if (begin < 0) return void (text !== '' && this.buffer.process(text))
+    if (begin > 0) this.buffer.process(text.slice(0, begin))
+    const { pieces, tail } = (this.pasted ??= { pieces: [], tail: '' })
+    const more = tail + (pieces.length === 0 && tail === '' ? text.slice(begin + pasteBegin.length) : text)
+    const end = more.indexOf(pasteEnd)
+    // Its end may come in two pieces.
+    const whole = end < 0 ? more.length - pasteEnd.length + 1 : end
+    pieces.push(more.slice(0, Math.max(0, whole)))
+    this.pasted.tail = more.slice(Math.max(0, whole))
+    if (end < 0) return
+    this.pasted = undefined
+    this.on?.key(pasteBegin + pieces.join('') + pasteEnd)
+    this.read(more.slice(end + pasteEnd.length))
   }
 
   private key(data: string): void {
-    const row = /^\u001b\[(\d+);\d+R$/.exec(data)?.[1]
-    if (row !== undefined && this.asked) this.on?.place(Number(row))
-    if (row !== undefined) this.asked = false
-    else if (/^\u001b\[\?\d+u$/.test(data)) this.kitty()
+    const version = /^\u001bP>\|([^]*)\u001b\\$/.exec(data)?.[1]
+    if (version !== undefined) this.on?.version(version)
+    else if (/^\u001b\[\?\d+u$/.test(data)) this.kitty(data !== '\u001b[?0u')
     // Other answers to queries, which nobody typed.
     else if (!/^\u001b(?:\[[?>][\d;]*[A-Za-z]|[P\]_])/.test(data)) this.on?.key(data)
   }
 
-  private kitty(): void {
+  /** `stale`: keys come in the new way already, which a program that was killed has left so. */
+  private kitty(stale: boolean): void {
     clearTimeout(this.timer)
     if (this.left.startsWith(sequences.popKitty)) return
+    if (stale) this.write(sequences.noKitty)
     this.left = sequences.popKitty + this.left
     setKittyProtocolActive(true)
     this.write(sequences.pushKitty(this.keyboard))

@@ -11,14 +11,15 @@ export const defaultKeyboard: KeyboardProtocolSettings = {
 
 /** The modes that a session sets, and what takes them back; both may be written twice. */
 export const sequences = {
-  /** Bracketed paste, and what says whether the window has the focus. */
-  enter: '\u001b[?2004h\u001b[?1004h',
-  leave: '\u001b[?2026l\u001b[?1004l\u001b[?2004l\u001b[?25h\u001b[0m',
+  /** What a program that was killed may have left: frames held back, rows cut, buttons of the mouse told. Then bracketed paste, and what says whether the window has the focus. */
+  enter: '\u001b[?2026l\u001b[?7h\u001b[?1006l\u001b[?1003l\u001b[?1002l\u001b[?1000l\u001b[?2004h\u001b[?1004h',
+  leave: '\u001b[?2026l\u001b[?7h\u001b[?1004l\u001b[?2004l\u001b[?25h\u001b[0m',
   query: '\u001b[?u',
-  /** Where the cursor is. */
-  where: '\u001b[6n',
+  /** Which terminal it is (XTVERSION). */
+  which: '\u001b[>q',
   pushKitty: (settings: KeyboardProtocolSettings): string => `\u001b[>${flagsOf(settings)}u`,
   popKitty: '\u001b[<u',
+  noKitty: '\u001b[=0;1u',
   otherKeys: '\u001b[>4;2m',
   popOtherKeys: '\u001b[>4;0m',
   alternate: '\u001b[?1049h',

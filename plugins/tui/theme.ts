@@ -63,3 +63,13 @@ export function fitRow(text: string, columns: number, cut: (text: string, column
   row = row.replace(/ +((?:\u001b\[[\d;:]*m)*)$/, '$1')
   return row.includes('\u001b') && !/\u001b\[0?m$/.test(row) ? `${row}\u001b[0m` : row
 }
+
+const longest = 2000
+/** Words that are far wider than the terminal, in pieces that fit: who folds lines by their words takes very long for them. */
+export function brokenWords(text: string, columns: number): string {
+  if (text.length < longest) return text
+  return text.replace(new RegExp(`[^\\s\\u001b]{${longest},}`, 'g'), (word) => {
+    const most = Math.max(1, /^[\x21-\x7e]*$/.test(word) ? columns : Math.floor(columns / 2))
+    return word.match(new RegExp(`.{1,${most}}`, 'gsu'))!.join('\n')
+  })
+}

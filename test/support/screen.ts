@@ -49,6 +49,8 @@ export async function drawn(place: Place, words: string[], { program = process.e
     lines,
     text,
     type: (data: string) => child.write(data),
+    /** As when a window is closed: nobody reads any more. */
+    close: () => (child as unknown as { destroy(): void }).destroy(),
     resize(columns: number, rows: number): void {
       child.resize(columns, rows)
       screen.resize(columns, rows)

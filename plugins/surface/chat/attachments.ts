@@ -41,7 +41,7 @@ function rankOf(path: string, query: string): number | undefined {
   return 3
 }
 
-const imagePath = /(?<=^|\s)@?(?:'([^'\n]+\.(?:png|jpe?g|gif|webp))'|"([^"\n]+\.(?:png|jpe?g|gif|webp))"|((?:\\.|[^\s'"\\])+\.(?:png|jpe?g|gif|webp)))(?=\s|$)/gi
+const imagePath = /(?<=^|\s)@?(?:'([^'\n]{1,4096}\.(?:png|jpe?g|gif|webp))'|"([^"\n]{1,4096}\.(?:png|jpe?g|gif|webp))"|((?:\\.|[^\s'"\\]){1,4096}\.(?:png|jpe?g|gif|webp)))(?=\s|$)/gi
 
 /** The images that a message names by their paths, as a terminal pastes a file that is dropped on it; a word that is no file is a word. */
 export async function imagesNamed(text: string, { io, kernel, handle }: Sitting): Promise<GivenImage[]> {

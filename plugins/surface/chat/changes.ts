@@ -2,7 +2,8 @@ import { shortLine, type JsonObject } from '../../../core/base/index.js'
 import type { Block } from '../../tui/index.js'
 
 const mostOfBlock = 20_000
-const cut = (text: string): string => (text.length <= mostOfBlock ? text : `${text.slice(0, mostOfBlock)}\n… ${text.length - mostOfBlock} characters more`)
+/** As much of a text as a person reads; how much more there is. */
+export const readablePart = (text: string): string => (text.length <= mostOfBlock ? text : `${text.slice(0, mostOfBlock)}\n… ${text.length - mostOfBlock} characters more`)
 const lines = (mark: string, text: unknown): string => (typeof text === 'string' && text !== '' ? text.replace(/\n$/, '').split('\n').map((line) => mark + line).join('\n') : '')
 const replaced = ({ old_str, new_str }: JsonObject): string => [lines('-', old_str), lines('+', new_str)].filter(Boolean).join('\n')
 
@@ -22,8 +23,8 @@ export function callBlocks(input: unknown): Block[] {
   const diff = intendedDiff(input)
   const shown = Object.entries(rest).filter(([key, value]) => value !== undefined && !(diff !== undefined && /^(?:old_str|new_str|edits|patch|input|content)$/.test(key)))
   return [
-    ...(command === undefined ? [] : [{ kind: 'text' as const, text: cut(`$ ${Array.isArray(command) ? command.join(' ') : String(command)}`) }]),
+    ...(command === undefined ? [] : [{ kind: 'text' as const, text: readablePart(`$ ${Array.isArray(command) ? command.join(' ') : String(command)}`) }]),
     ...(shown.length === 0 ? [] : [{ kind: 'note' as const, text: shown.map(([key, value]) => `${key}: ${shortLine(typeof value === 'string' ? value : JSON.stringify(value), 400)}`).join('\n') }]),
-    ...(diff === undefined || diff === '' ? [] : [{ kind: 'diff' as const, text: cut(diff) }]),
+    ...(diff === undefined || diff === '' ? [] : [{ kind: 'diff' as const, text: readablePart(diff) }]),
   ]
 }

@@ -4,6 +4,7 @@ import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
 import { spawnSession, type SessionSurface, type UiEvent, type UiSession } from '../../tui/index.js'
 import { branchOf } from './branch.js'
 import { offeredFiles, imagesNamed } from './attachments.js'
+import { readablePart } from './changes.js'
 import { menuOf, runMeanwhile, runOwn } from './commands.js'
 import { chatPlaceholder, type ChatFront } from './front.js'
 import { keepSaid, saidBefore } from './history.js'
@@ -127,18 +128,21 @@ async function sit(face: Sitting, { handle, events }: UiSession, agent: Agent): 
   const left = await agent.takeBack()
   if (left.length > 0) handle.send({ type: 'input', text: left.join('\n') })
   const reader = events[Symbol.asyncIterator]()
-  let event = reader.next()
+  // What was typed while the one agent was closed and the next one opened is for the next one.
+  let event = face.unread
   while (!face.over && !face.next) {
+    event ??= reader.next()
     const ended = new Promise<undefined>((resolve) => (face.wake = () => resolve(undefined)))
     const clock = face.busy ? undefined : whenDue(agent)
     const found = await Promise.race([event, ended, ...(clock ? [clock.due] : [])])
     clock?.stop()
     if (found === true && !face.busy) face.start((signal) => face.talk.run(undefined, signal))
     if (!found || found === true) continue
+    event = undefined
     if (found.done || found.value.type === 'exit') face.over = true
     else await take(face, found.value)
-    if (!face.over && !face.next) event = reader.next()
   }
+  face.unread = event
   face.stop()
   await face.idle
 }
@@ -167,7 +171,7 @@ async function searchHistory({ questions, io, kernel, handle }: Sitting): Promis
 /** A message while nothing is under way; the loop goes on reading keys meanwhile. */
 function submit(face: Sitting, text: string): void {
   keepSaid(face.io.env, face.kernel.workspace, text)
-  face.handle.send({ type: 'commit', block: { kind: 'user', text } })
+  face.handle.send({ type: 'commit', block: { kind: 'user', text: readablePart(text) } })
   face.start(async (signal) => {
     face.talk.images.push(...(await imagesNamed(text, face)))
     await runOwn(face, text.trim(), signal)

@@ -1,7 +1,7 @@
 import type { Io, Kernel } from '../../../core/index.js'
 import { componentChoices, findModel, printFailure, runContextOf, type RunContext } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, ThreadEvent } from '../../agent/index.js'
-import type { UiHandle } from '../../tui/index.js'
+import type { UiEvent, UiHandle } from '../../tui/index.js'
 import type { Questions } from './questions.js'
 import { Talk } from './talk.js'
 import type { Transcript } from './transcript.js'
@@ -17,6 +17,8 @@ export class Sitting {
   /** Whether the session has a turn. */
   begun = false
   over = false
+  /** What the person does next, where somebody waits for it already. */
+  unread: Promise<IteratorResult<UiEvent>> | undefined
   /** Resolves when nothing is under way. */
   idle: Promise<void> = Promise.resolve()
   /** Called when something ended. */

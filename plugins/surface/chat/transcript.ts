@@ -1,7 +1,7 @@
 import { briefly, type EventSink } from '../../agent/cli/index.js'
 import type { Delta, Item, ThreadEvent } from '../../agent/index.js'
 import type { Block, UiHandle } from '../../tui/index.js'
-import { intendedDiff } from './changes.js'
+import { intendedDiff, readablePart } from './changes.js'
 
 type ItemOf<T extends Item['type']> = Item & { type: T }
 const lastLines = 8
@@ -43,7 +43,7 @@ export class Transcript {
   }
 
   private started(item: Item): void {
-    if (item.type === 'user_message' && (item.origin === 'queue' || item.origin === 'schedule')) this.send({ type: 'commit', block: { kind: 'user', text: item.text } })
+    if (item.type === 'user_message' && (item.origin === 'queue' || item.origin === 'schedule')) this.send({ type: 'commit', block: { kind: 'user', text: readablePart(item.text) } })
     else if (item.type === 'user_message' && item.origin !== 'prompt') this.send({ type: 'commit', block: { kind: 'note', text: `· ${firstLines(item.text, 3)}` } })
     if (item.type !== 'tool_invocation') return
     this.onState(`Running ${item.tool_name}`)

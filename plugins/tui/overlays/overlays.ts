@@ -43,7 +43,8 @@ export class Overlays {
   /** Returns whether the key was for the overlay. */
   key(data: string, is: (action: Action) => boolean): boolean {
     const top = this.stack.at(-1)
-    if (!top) return false
+    // The mouse has what is above.
+    if (!top || data.startsWith('\u001b[<')) return false
     if (is('focus_overlay') && top.about.kind === 'confirm') top.focused = !top.focused
     else if (!top.focused) {
       this.listen()

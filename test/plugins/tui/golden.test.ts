@@ -47,7 +47,7 @@ const scenes: Record<string, Scene> = {
   wide: { until: 'emoji', keys: ['漢字かな交じり文 '], commands: [{ type: 'commit', block: { kind: 'markdown', text: '日本語の文章は幅が二倍で、行の終わりで折り返される。これは長い段落なので必ず二行以上になるはずである。emoji 👩‍👩‍👧 🎉' } }, status] },
 }
 
-async function shown({ until, commands = [], keys = [] }: Scene, surface: 'inline' | 'alternate'): Promise<string> {
+async function shown({ until, commands = [], keys = [] }: Scene, surface: 'inline' | 'alternate', how: 'text' | 'styled' = 'text'): Promise<string> {
   const at = memoryTerminal({ columns: 72, rows: 24 })
   const files = async (query: string): Promise<string[]> => ['src/main.ts', 'src/map.ts', 'README.md'].filter((path) => path.includes(query))
   const { handle }: { handle: UiHandle } = spawnSession({ stdin: at.stdin, output: at.output, env: {}, theme: 'dark', placeholder: '/ for commands', slashCommands, files, surface })
@@ -55,11 +55,11 @@ async function shown({ until, commands = [], keys = [] }: Scene, surface: 'inlin
   for (const key of keys) (at.type(key), await sleep(40))
   await at.until(until)
   await sleep(100)
-  const text = at.text()
+  const text = at[how]()
   handle.send({ type: 'shutdown' })
   await handle.closed
   // What turns with the time stands still.
-  return `${text.replace(/\d+ s ·/g, '0 s ·').replace(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/gmu, '⠋')}\n`
+  return `${text.replace(/\d+ s ·/g, '0 s ·').replace(/^((?:\{\d*\})?)[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/gmu, '$1⠋')}\n`
 }
 
 it.each(Object.entries(scenes))('the screen of %s is as it was looked at', async (name, scene) => {
@@ -68,4 +68,10 @@ it.each(Object.entries(scenes))('the screen of %s is as it was looked at', async
 it('the second screen shows the same, from its first row on', async () => {
   const lines = (await shown(scenes['answer']!, 'alternate')).split('\n')
   expect(lines.filter((line) => line !== '')).toEqual((await shown(scenes['answer']!, 'inline')).split('\n').filter((line) => line !== ''))
+})
+// The pictures of the docs are drawn from these: `node .ci/pictures.mjs`.
+it.each(['answer', 'approval', 'streaming'])('the colors of %s are as they were looked at', async (name) => {
+  // Code has colors when the languages are loaded.
+  if (name === 'answer') await expect.poll(() => shown(scenes[name]!, 'inline', 'styled'), { timeout: 20_000 }).toContain('{35}export')
+  await expect(await shown(scenes[name]!, 'inline', 'styled')).toMatchFileSnapshot(`golden/${name}.styled.txt`)
 })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -15,7 +16,7 @@ function session(options: Partial<SessionOptions> = {}, { columns = 60, rows = 2
   const at = memoryTerminal({ columns, rows })
   const { stdin, output } = at
   const events: UiEvent[] = []
-  const { handle } = spawnSession({ stdin, output, env: {}, theme: 'dark', onEvent: (event) => void events.push(event), ...options })
+  const { handle } = spawnSession({ stdin, output, env: { TERM_PROGRAM: 'vscode' }, theme: 'dark', onEvent: (event) => void events.push(event), ...options })
   open.push(() => handle.send({ type: 'shutdown' }))
   return { ...at, handle, events }
 }
@@ -59,6 +60,29 @@ describe('the screen', () => {
     for (let step = 0; step < 5; step++) for (let word = 0; word < 10; word++) expect(count(joined, `part${step}-${word}.`), `${step}-${word}`).toBe(1)
     expect(faultsOf(frames.join(''))).toEqual([])
   })
+
+  it('shows a text of Markdown that comes in pieces as it shows the whole of it', async () => {
+    const pages = ['terminal', 'skills', 'sessions'].map((name) => readFileSync(`docs/${name}.md`, 'utf8').slice(0, 6000))
+    const rowsOf = async (send: (handle: ReturnType<typeof session>['handle']) => Promise<void>): Promise<string[]> => {
+      const { handle, until, text } = session({}, { columns: 90, rows: 30 })
+      await send(handle)
+      handle.send({ type: 'commit', block: { kind: 'note', text: 'That is all.' } })
+      await until('That is all.')
+      return text().split('\n').filter((row) => row.trim() !== '')
+    }
+    await Promise.all(pages.map(async (page) => {
+      const whole = await rowsOf(async (handle) => handle.send({ type: 'commit', block: { kind: 'markdown', text: page } }))
+      const pieces = await rowsOf(async (handle) => {
+        handle.send({ type: 'live', id: 'a', block: { kind: 'markdown', text: '' } })
+        for (let at = 0; at < page.length; at += 90) {
+          handle.send({ type: 'live', id: 'a', append: page.slice(at, at + 90) })
+          await sleep(36)
+        }
+        handle.send({ type: 'live', id: 'a', append: '', done: true })
+      })
+      expect(pieces).toEqual(whole)
+    }))
+  }, 60_000)
 
   it('writes at most 1 KiB in a frame while a long text streams, and each frame is one synchronized write', async () => {
     const { handle, until, frames } = session({}, { columns: 100, rows: 30 })
@@ -132,6 +156,30 @@ describe('the second screen', () => {
     expect([screen.buffer.active.type, text().split('\n')]).toEqual(['normal', [...Array.from({ length: 60 }, (_, at) => `message ${at}.`), 'new one.']])
   })
 
+  it('is searched by / while one reads above, the newest place first; then the editor has the keys again', async () => {
+    const { handle, until, type, text } = session({ surface: 'alternate' })
+    for (let at = 0; at < 90; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `message ${at}${at % 30 === 5 ? ' with a Needle' : ''}.` } })
+    await until('message 89.')
+    type('\u001b[5~')
+    await sleep(50)
+    for (const key of '/needle') type(key)
+    await until(/message 65 with a Needle\.[^]*\/needle {2}1 of 3/)
+    type('\r')
+    await until(/message 35 with a Needle\.[^]*\/needle {2}2 of 3/)
+    type('\u001b[A')
+    await until(/message 5 with a Needle\.[^]*3 of 3/)
+    type('\u001b[B')
+    await until(/message 35 with[^]*2 of 3/)
+    type('s')
+    await until(/\/needles {2}not found/)
+    type('\u001b')
+    await expect.poll(text).not.toContain('/needles')
+    type('\u001b[6~'.repeat(9))
+    await until('message 89.')
+    type('/x')
+    await until(/^> \/x$/m)
+  })
+
   it('copies what is marked with the mouse, and shows it marked meanwhile', async () => {
     const { handle, until, frames, type } = session({ surface: 'alternate' })
     for (let at = 0; at < 40; at++) handle.send({ type: 'commit', block: { kind: 'text', text: `漢字 line ${at}.` } })
@@ -157,6 +205,22 @@ describe('the second screen', () => {
     handle.send({ type: 'commit', block: { kind: 'text', text: 'third one.' } })
     await until(/^inline one\.\nsecond one\.\nthird one\.\n\n>/)
   })
+})
+
+it('says the title, and rings or notifies when a person is waited for, by where the focus is', async () => {
+  const { handle, frames, type } = session()
+  const written = (): string => frames.join('')
+  handle.send({ type: 'title', text: 'a\u0007b\u001bc' })
+  await expect.poll(written).toContain('\u001b]0;a b c\u0007')
+  frames.length = 0
+  handle.send({ type: 'notify', text: 'away only', away: true })
+  handle.send({ type: 'notify', text: 'here\u0007\u001b]0;x' })
+  await expect.poll(() => frames).toContain('\u0007')
+  expect(written()).not.toMatch(/away only|here/)
+  type('\u001b[O')
+  await sleep(50)
+  handle.send({ type: 'notify', text: 'waits\u0007\u001b]0;x', away: true })
+  await expect.poll(() => frames).toContain('\u001b]9;waits ]0;x\u0007\u0007')
 })
 
 describe('the editor', () => {
