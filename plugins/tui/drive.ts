@@ -118,7 +118,8 @@ export class Drive implements UiHandle {
     const mouse = second && options.fullscreen.mouseCapture
     const around = { enter: (second ? sequences.alternate : '') + (mouse ? sequences.mouse : ''), leave: (mouse ? sequences.leaveMouse : '') + (second ? sequences.leaveAlternate : '') }
     this.port = new TtyPort(options, options.keyboard, around)
-    this.screen = second ? new AlternateScreen(this.port, options.fullscreen, (text) => this.copy(text)) : new LiveScreen(this.port, options.env, /^(?:tmux|screen)/.test(options.env['TERM'] ?? '') ? multiplexed_ms : undefined)
+    const late_ms = /^(?:tmux|screen)/.test(options.env['TERM'] ?? '') ? multiplexed_ms : undefined
+    this.screen = second ? new AlternateScreen(this.port, options.fullscreen, (text) => this.copy(text)) : new LiveScreen(this.port, options.env, late_ms)
     if (second) this.shown.keep()
   }
   private change(surface: SessionOptions['surface']): void {
