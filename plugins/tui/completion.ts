@@ -40,9 +40,8 @@ export class MenuCompletion implements AutocompleteProvider {
     const line = lines[cursorLine] ?? ''
     // What was typed since the menu was made is not what it speaks of.
     if (!line.slice(0, cursorCol).endsWith(prefix) || (prefix.startsWith('/') && cursorCol !== prefix.length)) return { lines, cursorLine, cursorCol }
-    // A path is followed by what is said about it; a command that takes something by that.
-    const wants = this.commands.some(({ name, arguments: behind }) => `/${name}` === value && behind !== undefined)
-    const put = value.startsWith('@') || wants ? `${value} ` : value
+    // A path is followed by what is said about it, a command by what it is for.
+    const put = /^[@/]/.test(value) ? `${value} ` : value
     const head = line.slice(0, cursorCol - prefix.length) + put
     return { lines: lines.map((one, at) => (at === cursorLine ? head + line.slice(cursorCol) : one)), cursorLine, cursorCol: head.length }
   }

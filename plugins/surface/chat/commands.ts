@@ -7,7 +7,7 @@ import { beginAnew, switchModel, forkAt, goBack, resumeOther } from './going_on.
 import { keepTheme, themeNames } from './preferences.js'
 import { runShell } from './shell.js'
 import type { Sitting } from './sitting.js'
-import { costText, serversText, showChanges, showVerb, statusText } from './views.js'
+import { costText, serversText, showChanges, showHelp, showVerb, statusText } from './views.js'
 
 interface Command extends SlashCommand {
   /** It changes nothing of the conversation, so that it need not wait for the end of a turn. */
@@ -19,6 +19,7 @@ const note = (face: Sitting, text: string): void => face.handle.send({ type: 'co
 
 /** The commands of the screen; those of every chat, of plugins, skills and servers come beside them. */
 const own: readonly Command[] = [
+  { name: 'help', description: 'Shows keys and commands', anytime: true, run: (face) => showHelp(face, menuOf(face.kernel)) },
   { name: 'model', description: 'Continues with another model', arguments: '[provider/model]', run: switchModel },
   { name: 'resume', description: 'Continues with another session of this workspace', arguments: '[session]', run: resumeOther },
   { name: 'rewind', description: 'Goes back to before a turn: files, conversation or both', run: goBack },
@@ -27,6 +28,9 @@ const own: readonly Command[] = [
   { name: 'permissions', description: 'Shows the rules, and who says each', anytime: true, run: (face) => showVerb(face, 'policy', ['list']) },
   { name: 'tools', description: 'Shows the tools', arguments: '[tool]', anytime: true, run: (face, rest) => showVerb(face, 'tools', ['--text', ...rest.split(/\s+/).filter(Boolean)]) },
   { name: 'skills', description: 'Shows the skills', anytime: true, run: (face) => showVerb(face, 'skills', ['list', '--text']) },
+  { name: 'agents', description: 'Shows the agents that may get parts of the work', anytime: true, run: (face) => showVerb(face, 'agents', ['list', '--text']) },
+  { name: 'schedule', description: 'Shows the tasks that begin by themselves', anytime: true, run: (face) => showVerb(face, 'schedule', ['list', '--text']) },
+  { name: 'trace', description: 'Shows what happened in this session', anytime: true, run: (face) => showVerb(face, 'trace', [face.agent.session_id, '--format', 'text']) },
   { name: 'mcp', description: 'Shows the servers, and what they bring', anytime: true, run: async (face) => note(face, await serversText(face.kernel)) },
   { name: 'diff', description: 'Shows what is changed since the last commit', anytime: true, run: showChanges },
   { name: 'status', description: 'Shows model, mode, session, context and cost', anytime: true, run: (face) => note(face, statusText(face)) },
@@ -37,7 +41,6 @@ const own: readonly Command[] = [
 
 /** Those that the chat has in any case. */
 const everywhere: readonly SlashCommand[] = [
-  { name: 'help', description: 'Shows what there is' },
   { name: 'mode', description: 'Says the mode, or changes it', arguments: '<mode>', choices: ['plan', 'ask', 'auto', 'full-auto'] },
   { name: 'plan', description: 'Asks for a plan before anything is changed', arguments: '[what]' },
   { name: 'tasks', description: 'Shows the steps of the task' },
@@ -48,6 +51,7 @@ const everywhere: readonly SlashCommand[] = [
   { name: 'image', description: 'Gives an image with the next message', arguments: '<file>' },
   { name: 'steer', description: 'Ends the turn and continues with this', arguments: '<text>' },
   { name: 'quit', description: 'Ends the chat' },
+  { name: 'exit', description: 'Ends the chat' },
 ]
 
 /** What the menu offers: our commands, and what plugins, skills and servers bring, with its arguments. */
@@ -87,7 +91,7 @@ export async function runMeanwhile(face: Sitting, text: string): Promise<void> {
 }
 
 async function isKnown(kernel: Kernel, word: string): Promise<boolean> {
-  const named = (): boolean => word === 'exit' || menuOf(kernel).some(({ name }) => name === word)
+  const named = (): boolean => menuOf(kernel).some(({ name }) => name === word)
   if (!named()) await kernel.settle()
   return named()
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../core/base/index.js'
 import type { Answers, Approval, Approved, Asker } from '../../../core/kernel/index.js'
 import type { Kernel } from '../../../core/index.js'
 import type { Overlay, UiEvent, UiHandle } from '../../tui/index.js'
@@ -51,7 +52,7 @@ export class Questions {
     this.handle.send({ type: 'notify', text: `${call.slot} waits for an approval` })
     const about = await rulesAbout(this.kernel, call)
     for (;;) {
-      const { value, text = '' } = await this.put((id) => ({ type: 'overlay', overlay: approvalOverlay(id, asked, about) }), this.signal)
+      const { value, text = '' } = await this.put((id) => ({ type: 'overlay', overlay: approvalOverlay(id, { ...asked, call: { ...call, input: statedOnly(this.kernel, call) } }, about) }), this.signal)
       if (value === 'yes') return true
       if (value === 'session' || value === 'always') return { decision: 'allow', scope: value }
       if (value !== 'rule') return value === 'why' && text.trim() !== '' ? { decision: 'deny', followup: text } : false
@@ -89,6 +90,12 @@ export class Questions {
 }
 // No label can be this: labels are not empty.
 const other = ''
+
+/** What a call states: what would be so without being said is left out. */
+function statedOnly(kernel: Kernel, { slot, input }: Approval['call']): JsonObject {
+  const properties = (kernel.list().find((one) => one.slot === slot)?.input as { properties?: Record<string, { default?: unknown }> } | undefined)?.properties ?? {}
+  return Object.fromEntries(Object.entries(input).filter(([key, value]) => properties[key]?.default === undefined || properties[key].default !== value))
+}
 
 /** The exact call, why it is asked, and what each answer covers. */
 function approvalOverlay(id: string, { call: { slot, input }, reasons, covers }: Approval, { asks, allows }: { asks?: string; allows?: string }): Overlay {

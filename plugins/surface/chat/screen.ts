@@ -1,5 +1,5 @@
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
-import { definedOnly, printFailure, sessionOptions, withAgent, wordsOf, type SessionFlags } from '../../agent/cli/index.js'
+import { definedOnly, printFailure, sessionMeant, sessionOptions, withAgent, wordsOf, type SessionFlags } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
 import { spawnSession, type SessionSurface, type UiEvent, type UiSession } from '../../tui/index.js'
 import { branchOf } from './branch.js'
@@ -70,11 +70,10 @@ async function nextOf(face: Sitting, same: AgentOptions | undefined): Promise<Ag
 const pastShown = 20
 
 /** The last words of a session that is gone on with. */
-async function showPast({ kernel, handle }: Sitting, id: string): Promise<void> {
-  if (id === 'last') return
+async function showPast({ kernel, handle, io }: Sitting, id: string): Promise<void> {
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const words = await wordsOf(workspace, id)
+    const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined, io) : id)
     if (words.length > pastShown) handle.send({ type: 'commit', block: { kind: 'note', text: `… ${words.length - pastShown} messages before these` } })
     for (const { by, text } of words.slice(-pastShown)) handle.send({ type: 'commit', block: { kind: by === 'person' ? 'user' : 'markdown', text } })
   } catch {

@@ -2,7 +2,7 @@ import { PassThrough, Writable } from 'node:stream'
 import { version } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 import { columns, oneLine, say } from '../../lib/terminal/index.js'
-import type { Block } from '../../tui/index.js'
+import type { Block, SlashCommand } from '../../tui/index.js'
 import { personsCall } from './persons_calls.js'
 import type { Sitting } from './sitting.js'
 
@@ -44,28 +44,50 @@ export function statusText(face: Sitting): string {
     ['context', window > 0 ? `${usage.context} of ${window} tokens` : `${usage.context} tokens`],
     ['vtcode', version],
   ]
-  return `${columns(rows)}${costText(face)}`
+  return columns([...rows, ...costRows(face)])
 }
 
 /** `/cost`: since this chat went on with the session. */
-export function costText({ usage: { input, cached, output, cost, requests } }: Sitting): string {
-  return columns([
+export const costText = (face: Sitting): string => columns(costRows(face))
+
+function costRows({ usage: { input, cached, output, cost, requests } }: Sitting): string[][] {
+  return [
     ['requests', String(requests)],
     ['input', `${input} tokens, ${cached} of them from the cache`],
     ['output', `${output} tokens`],
     ['cost', cost === null ? 'not known: the model has no price' : `${cost.toFixed(4)} USD`],
-  ])
+  ]
 }
 
-/** `/mcp`: the servers of the settings, and the tools of each. */
+const keys: string[][] = [
+  ['Enter, Ctrl-Enter', 'sends, or lets wait while something is under way; ends that and continues with the text'],
+  ['Esc, Ctrl-C', 'interrupts; Ctrl-C empties the editor first, and twice ends the chat'],
+  ['Shift-Enter, Ctrl-G', 'a new line; your editor'],
+  ['Shift-Tab, Ctrl-O, Ctrl-R', 'the next mode; all of the last output; what you said before'],
+  ['Tab', 'completes; gives a question the keys'],
+  ['!command, @path', 'runs a command; names a file'],
+]
+
+/** `/help`. */
+export function showHelp(face: Sitting, commands: readonly SlashCommand[]): void {
+  const rows = commands.map(({ name, description, arguments: behind = '' }) => [oneLine(`/${name} ${behind}`.trim()), oneLine(description)])
+  page(face, 'What there is', { kind: 'text', text: columns([...keys, ['', ''], ...rows]) })
+}
+
+/** `/mcp`: the servers of the settings, and the tools and prompts of each. */
 export async function serversText(kernel: Kernel): Promise<string> {
   await kernel.settle()
   const servers = Object.keys((kernel.settings['mcp'] as { servers?: object } | undefined)?.servers ?? {})
   const rows = servers.map((name) => {
     const own = kernel.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
-    const tools = own.filter(({ slot, state }) => slot !== undefined && state === 'active')
+    const brought = own.filter(({ slot, state }) => slot !== undefined && state === 'active')
+    const prompts = brought.filter(({ slot }) => slot!.startsWith('prompt/'))
+    const tools = brought.filter((one) => !prompts.includes(one))
     const faulty = own.find(({ reason }) => reason !== undefined)
-    return [oneLine(name), `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`, oneLine(faulty?.reason ?? tools.map(({ slot }) => slot).join(', ')).slice(0, 400)]
+    const names = [...tools.map(({ slot }) => slot!), ...prompts.map(({ slot }) => slot!.replace('prompt/', '/'))]
+    return [oneLine(name), counted(tools.length, 'tool'), counted(prompts.length, 'prompt'), oneLine(faulty?.reason ?? names.join(', ')).slice(0, 400)]
   })
   return rows.length === 0 ? 'There are no servers; `mcp.servers` in the settings names some: see docs/settings.md.' : columns(rows)
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

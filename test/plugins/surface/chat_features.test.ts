@@ -1,0 +1,116 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from 'vitest'
+import { call, home, settingsFor, startPeer } from '../../support/peer.js'
+import { drawn } from '../../support/screen.js'
+
+const held: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+const answers = fileURLToPath(new URL('../../fixtures/mcp/answers.mjs', import.meta.url))
+const git = (cwd: string, ...args: string[]): void => void execFileSync('git', args, { cwd, env: { PATH: process.env['PATH']!, HOME: cwd, GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' }, stdio: 'ignore' })
+const files = { 'a.txt': 'one\ntwo\n', 'pack/.claude-plugin/plugin.json': '{"name":"pack"}', 'pack/commands/deploy.md': '---\ndescription: Deploys it.\nargument-hint: "[where]"\n---\nSay !`echo to-$1` and deploy.\n' }
+
+/** A repository with a package, a server and a model that has a price. */
+async function furnished(script: Parameters<typeof startPeer>[0]) {
+  const peer = await startPeer(script)
+  held.push(peer)
+  const place = await home(peer, files)
+  held.push(place)
+  git(place.root, 'init', '-q', '-b', 'topic')
+  git(place.root, 'add', 'a.txt')
+  git(place.root, 'commit', '-qm', 'first')
+  const settings = { manifests: ['builtin', join(place.root, 'pack')], mcp: { servers: { notes: { command: process.execPath, args: [answers] } } }, policy: { deny: ['Bash(rm *)'] }, sandbox: { mode: 'off' } }
+  const provider = { profiles: { m: { context_window: 1000, cost: { input: 1000, output: 2000 } } } }
+  writeFileSync(join(place.home, '.vtcode/vtcode.config.json'), JSON.stringify(settingsFor(peer, { settings, provider })))
+  return { peer, place }
+}
+const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
+/** What is written in a color, by its number. */
+// eslint-disable-next-line no-control-regex
+const colored = (raw: string, color: number): string[] => [...raw.matchAll(new RegExp(`\u001b\\[${color}m([^\u001b]*)`, 'g'))].map(([, text]) => text!)
+
+describe('the chat on a screen', () => {
+  it('says model, mode, context, tokens, cost and branch; Shift-Tab changes the mode; a question asks for attention where nobody looks', async () => {
+    const { peer, place } = await furnished([{ content: 'hello', usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 } }, { toolCalls: [call('unified_exec', { action: 'run', command: 'touch b.txt' })] }, { content: 'touched.' }])
+    const { type, until, end, raw } = await drawn(place, ['chat'], { columns: 110 })
+    await until(/^peer\/m · ask · 0 tokens · topic · \/help$/m)
+    expect(raw()).toMatch(/\u001b\]0;vtcode · ws\u0007/)
+    type('hi\r')
+    await until(/^peer\/m · ask · 15 % context · 150 tokens · \$0\.2000 · topic · \/help$/m)
+    for (const mode of ['auto', 'plan', 'ask']) {
+      type('\u001b[Z')
+      await until(new RegExp(`^peer/m · ${mode} `, 'm'))
+    }
+    type('\u001b[O')
+    type('go\r')
+    await until('May unified_exec/run do this?')
+    await until(/│ \$ touch b\.txt/)
+    expect(raw()).toMatch(/\u001b\]9;unified_exec\/run waits for an approval\u0007\u0007/)
+    await sleep(400)
+    type('y')
+    await until(/^touched\.$/m)
+    type('\u0004')
+    expect(await end()).toBe(0)
+    expect(said(peer)[0]).toBe('hi')
+  }, 60_000)
+
+  it('offers commands of packages and prompts of servers with what they take, shows servers with their tools, and changes in color', async () => {
+    const { peer, place } = await furnished([{ content: 'deployed.' }, { content: 'reviewed.' }])
+    writeFileSync(join(place.root, 'a.txt'), 'one\nthree\n')
+    const { type, until, gone, end, raw } = await drawn(place, ['chat'], { columns: 110 })
+    await until(/^peer\/m · ask/m)
+    type('/mcp\r')
+    await until(/notes +11 tools +1 prompt +mcp__notes__structure/)
+    type('/dep')
+    await until('/deploy [where]')
+    type('loy prod\r')
+    await until(/deployed\.|May unified_exec/)
+    await until(/^deployed\.$/m)
+    type('/notes__rev')
+    await until(/\/\S*review <file>/)
+    type('\t')
+    await sleep(100)
+    type('a.txt\r')
+    await until(/^reviewed\.$/m)
+    type('/diff\r')
+    await until(/q leaves/)
+    await until(/^\+three$/m)
+    expect([colored(raw(), 31).includes('-two'), colored(raw(), 32).includes('+three')]).toEqual([true, true])
+    type('q')
+    await gone(/q leaves/)
+    type('!rm a.txt\r')
+    await until(/error: .*Bash\(rm \*\)|denied/i)
+    expect(await place.read('a.txt')).toBe('one\nthree\n')
+    type('\u0004')
+    expect(await end()).toBe(0)
+    expect(said(peer)).toEqual([expect.stringContaining('Say to-prod and deploy.'), expect.stringContaining('Review a.txt with care.')])
+  }, 60_000)
+
+  it('is drawn at once with flags too, and with wrong ones the terminal is given back', async () => {
+    const { peer, place } = await furnished([{ content: 'first answer' }, { content: 'second answer' }])
+    const first = await drawn(place, ['chat'])
+    await first.until(/^peer\/m/m)
+    first.type('first message\r')
+    await first.until('first answer')
+    first.type('\u0004')
+    expect(await first.end()).toBe(0)
+    const again = await drawn(place, ['chat', '--continue', '--model=peer/m'])
+    await expect.poll(() => again.chunks.length, { timeout: 30_000, interval: 2 }).toBeGreaterThan(0)
+    again.type('sent early\r')
+    await again.until('second answer')
+    expect(again.raw().indexOf('vtcode starts')).toBeGreaterThan(0)
+    expect(again.text()).toMatch(/> first message\n\nfirst answer\n[^]*> sent early\n/)
+    again.type('\u0004')
+    expect(await again.end()).toBe(0)
+    expect(said(peer).at(-1)).toBe('sent early')
+    const wrong = await drawn(place, ['chat', '--resume', 'ses_none'])
+    expect(await wrong.end()).toBeGreaterThan(0)
+    expect(wrong.text()).toContain("Session not found: 'ses_none'")
+    expect(wrong.raw().lastIndexOf('\u001b[?2004l')).toBeGreaterThan(wrong.raw().lastIndexOf('\u001b[?2004h'))
+  }, 60_000)
+})
