@@ -8,12 +8,14 @@ import type { CommitPoint, Operation, Version, Workspace, Written } from './type
 // nothing has happened yet; with it everything will, be it in the next process.
 
 const folder = '.vtcode/journal'
-const key = `${folder}/lock`
 const MAX_PLAN = 64 * 1_048_576
 
-/** `hold` is a lock that nothing is completed for: the journal takes it to do so. */
+/** What changes files, and looks at them. */
 type Files = Pick<Workspace, 'write' | 'remove' | 'read' | 'names' | 'stat' | 'openFile' | 'seal'> & {
-  hold: Workspace['lock']
+  /** Itself, where no link has come in the way of these paths. */
+  asNamed: (paths: readonly string[]) => Files
+  /** Waits for whoever changes several files, or completes what somebody left. */
+  holdJournal: () => Promise<AsyncDisposable>
   /** Puts away what lies among our own state and is not ours. */
   setAside: (path: string) => Promise<void>
 }
@@ -28,7 +30,7 @@ interface Planned {
 
 /** Carries out all operations or none. Throws VT_FILE_STALE, VT_PATH_EXISTS, VT_PATCH_RECOVERY and whatever writing throws. */
 export async function transact(files: Files, whole: Files, operations: readonly Operation[], passCommit: CommitPoint): Promise<Written[]> {
-  await using _ = await files.hold([key])
+  await using _ = await files.holdJournal()
   await recoverAll(whole)
   const [only] = operations
   if (only && operations.length === 1) return [await carryOut(files, only)].filter((done) => done !== undefined)
@@ -57,7 +59,7 @@ export async function transact(files: Files, whole: Files, operations: readonly 
 export async function recover(files: Files): Promise<void> {
   try {
     if ((await journals(files)).length === 0) return
-    await using _ = await files.hold([key])
+    await using _ = await files.holdJournal()
     await recoverAll(files)
   } catch (error) {
     throw systemRefusal(error, folder)
@@ -169,10 +171,11 @@ async function recoverOne(files: Files, home: string): Promise<void> {
     const states = await Promise.all(plan.map(({ path }) => hashAt(files, path)))
     const foreign = plan.find(({ before, after }, index) => states[index] !== before && states[index] !== after)
     if (foreign) throw unfinished(foreign.path, home)
+    const named = files.asNamed(plan.map(({ path }) => path))
     for (const [index, { path, after, mode, staged }] of plan.entries()) {
       if (states[index] === after) continue
-      if (staged === undefined) await files.remove(path)
-      else await files.write(path, await content(files, staged, after, path, home), 'anything', mode === undefined ? {} : { mode })
+      if (staged === undefined) await named.remove(path)
+      else await named.write(path, await content(files, staged, after, path, home), 'anything', mode === undefined ? {} : { mode })
     }
   }
   await files.remove(home, { recursive: true })

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { lstatSync, readdirSync } from 'node:fs'
-import { nearest, normalizePath, problem, sealOf, shownPath, VtError, type Place, type Seal } from '../base/index.js'
+import { nearest, normalizePath, problem, sealOf, segments, shownPath, VtError, type Place, type Seal } from '../base/index.js'
 import { openRoot, statOf } from './directory.js'
 import { openSpot, toStat } from './handle.js'
 import type { CommitPoint, EntryKind, EntryStat, FileOpener, Handle } from './types.js'
@@ -12,7 +12,7 @@ const largest = 64 * 1024 * 1024
 /** The reading half of a workspace. */
 export class WorkspaceReading {
   protected readonly directory
-  private readonly identity
+  protected readonly identity: { readonly dev: bigint; readonly ino: bigint }
   readonly seal: Seal
   constructor(
     readonly root: string,
@@ -50,6 +50,12 @@ export class WorkspaceReading {
     if (places) view.judged = new JudgedPlaces(places)
     view.passCommit = passCommit
     return view
+  }
+
+  /** The same workspace where these paths, and the folders on the way to each, are themselves: a link that came in the way leads nowhere. */
+  asNamed(paths: readonly string[]): this {
+    const ways = new Set(paths.flatMap((path) => segments(path).map((_, index, names) => names.slice(0, index + 1).join('/'))))
+    return this.holding([...ways].map((path) => ({ given: path, resolved: path, entry: path })), () => {})
   }
 
   /** Throws VT_FILE_STALE once another folder has the name of the root: it is not followed. */

@@ -20,6 +20,8 @@ export interface OpenWorkspace extends Workspace, Pick<WorkspaceReading, 'lead'>
   filtered(isHidden: (path: string) => boolean): OpenWorkspace
   /** A view for one call: its `places`, if anybody judged them, lead where they led then. Throws VT_FILE_STALE later. */
   holding(places: readonly Place[] | undefined, passCommit: CommitPoint): OpenWorkspace
+  /** A view in which these paths, and the folders on the way to each, are themselves. Throws VT_FILE_STALE for one that a link leads elsewhere. */
+  asNamed(paths: readonly string[]): OpenWorkspace
   /** What lay among our own state and was put aside: where it was and where it is now. */
   readonly foreign: Map<string, string>
   /** Throws VT_FILE_STALE when another folder has taken the name of the root. */
@@ -57,16 +59,17 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
 
   async lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
     await this.recover()
-    return this.hold(paths, signal)
-  }
-
-  async hold(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
     const asked = paths.map((path) => this.normalize(path))
     return lock(
       asked.map((path) => this.keyOf(path)),
       shownPath(asked.join(', ')),
       signal,
     )
+  }
+
+  /** One key from the first change on: a key by what is there would be another one when the folder of the journal has been made. */
+  holdJournal(): Promise<AsyncDisposable> {
+    return lock([`${this.identity.dev}:${this.identity.ino}//journal`], '.vtcode/journal')
   }
 
   write(path: string, bytes: Uint8Array, over: Over, how: { mode?: number } = {}): Promise<Written> {

@@ -1,7 +1,7 @@
 import { redact, version, type Mode, type Result, type RightsLeft, type ToolInfo } from '../../core/base/index.js'
 import { modes } from '../../core/config/index.js'
 import type { CallOptions, Kernel } from '../../core/kernel/index.js'
-import type { Workspace } from '../../core/workspace/index.js'
+import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { FileSnapshots } from '../lib/snapshots/index.js'
 import {
   AgentError, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
@@ -21,7 +21,7 @@ import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from '.
 /** One conversation with all of its parts. Everything that lasts goes through `commit` and `events`. */
 export class Thread implements LoopConversation {
   readonly kernel: Kernel
-  readonly workspace: Workspace
+  readonly workspace: OpenWorkspace
   readonly providers: AgentProviders
   readonly session_id: string
   readonly thread_id: string

@@ -1,6 +1,6 @@
 import type { RightsLeft } from '../../core/base/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
-import type { Workspace } from '../../core/workspace/index.js'
+import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { agentSettings, type AgentProviders, type AgentSettings, type RunLimits, type Store } from './base/index.js'
 import { delegating, type ChildPlan, type DelegationState, type OpenChild } from './delegation/index.js'
 import { finishing, type FinishOptions, type FinishState } from './finish/index.js'
@@ -16,7 +16,7 @@ export const threadTable: StateTable<ThreadState> = conversationTable.with(refus
 
 export interface ThreadOptions {
   kernel: Kernel
-  workspace: Workspace
+  workspace: OpenWorkspace
   providers: AgentProviders
   store: Store
   connection: ModelConnection

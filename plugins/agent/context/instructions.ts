@@ -49,7 +49,7 @@ export async function instructions(kernel: Kernel, workspace: Workspace, setting
   const own = (path: string) => ownFile(path, home, kernel)
   const found: (Instructions | undefined)[] = [...ofPackages(kernel), await own(join(home, 'AGENTS.md'))]
   for (const name of await ownRules(join(home, 'rules'))) found.push(always(await own(name)))
-  const named = isOfWorkspace(kernel, 'instruction_files') ? (path: string) => here(path).then((one) => onlyMarkdown(one, workspace)) : here
+  const named = isOfWorkspace(kernel, 'instruction_files') ? (path: string) => inside(workspace, path, judge, markdown) : here
   for (const pattern of settings.instruction_files) for (const path of await matching(workspace, pattern)) found.push(await named(path))
   found.push(...(await ofRepository(kernel, workspace, names, judge)))
   found.push(...(await ofFolder(names, here)))
@@ -62,11 +62,6 @@ const isOfWorkspace = (kernel: Kernel, key: 'instruction_files' | 'project_doc_f
   kernel.origins().some(({ path, layer }) => layer === 'workspace' && path.startsWith(`agent.${key}`))
 
 const markdown = /\.(?:md|mdc|markdown)$/i
-
-function onlyMarkdown(one: Instructions | undefined, workspace: Workspace): Instructions | undefined {
-  if (!one || (markdown.test(one.path) && markdown.test(workspace.resolve(one.path)))) return one
-  return { path: one.path, text: '(not shown: a workspace names Markdown files as instructions and no others)' }
-}
 
 /** The instructions of the folders on the way to a path, below the root, that were not shown before; outermost first. */
 export async function nestedInstructions(kernel: Kernel, workspace: Workspace, settings: AgentSettings['agent'], path: string, shown: Set<string>): Promise<Instructions[]> {
@@ -209,12 +204,17 @@ async function ofRepository(kernel: Kernel, workspace: Workspace, names: readonl
   }
 }
 
-/** Most of these files do not exist, and reading a missing one makes a workspace search for similar names: so each is looked up first. */
-async function inside(workspace: Workspace, path: string, judge: Judge): Promise<Instructions | undefined> {
+/**
+ * Most of these files do not exist, and reading a missing one makes a workspace search for similar names: so each is looked up first.
+ * `only`: what the file is called, and what a link leads to; not what it imports.
+ */
+async function inside(workspace: Workspace, path: string, judge: Judge, only?: RegExp): Promise<Instructions | undefined> {
   if (!(await workspace.stat(path).catch(() => undefined))) return undefined
   const read = async (file: string) => {
     const resolved = workspace.resolve(file)
-    for (const place of new Set([file, resolved])) await judge(place)
+    const places = [...new Set([file, resolved])]
+    if (file === path && !places.every((place) => only?.test(place) ?? true)) throw new Refused('a workspace names Markdown files as instructions and no others')
+    for (const place of places) await judge(place)
     return textOf(workspace, resolved)
   }
   return whole(path, (folder, name) => workspace.normalize(posix.join(folder, name)), read)

@@ -1,4 +1,4 @@
-import type { Workspace } from '../../../core/workspace/index.js'
+import type { OpenWorkspace, Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { AgentError, type Fact, type JournalRecord, type RevertScope } from '../base/index.js'
 import { recordsOf } from './fork.js'
@@ -33,7 +33,7 @@ export interface RevertRequest {
  * Brings back what was before a turn: files, conversation or both. It is a turn of the session itself, and can be reverted. Throws
  * VT_REVERT_NO_CHECKPOINT, VT_REVERT_CONFLICT with nothing changed, VT_SESSION_NOT_FOUND, VT_SESSION_LOCKED.
  */
-export async function revert(workspace: Workspace, session_id: string, { turn, scope, paths, dry_run, force }: RevertRequest, now: number): Promise<Reverted> {
+export async function revert(workspace: OpenWorkspace, session_id: string, { turn, scope, paths, dry_run, force }: RevertRequest, now: number): Promise<Reverted> {
   const store = await openStore(workspace, session_id, { must_exist: true })
   try {
     const { records, torn, bytes } = readOwnJournal((await store.read('messages.jsonl')) ?? '', session_id, store.mark)
@@ -98,7 +98,7 @@ export async function wordsOf(workspace: Workspace, session_id: string): Promise
 const beginOf = (records: readonly JournalRecord[], turn: number): string | undefined => records[before(records, turn).length]?.ts
 
 /** Restores the files of a revert whose process was killed before it did; none where somebody changed one since. Returns the turn it reverts to. */
-export async function finishRevert(workspace: Workspace, session_id: string, records: readonly JournalRecord[]): Promise<number | undefined> {
+export async function finishRevert(workspace: OpenWorkspace, session_id: string, records: readonly JournalRecord[]): Promise<number | undefined> {
   const last = records.at(-1)
   if (last?.kind !== 'revert' || last.scope === 'conversation') return undefined
   const id = idOf(last.turn)

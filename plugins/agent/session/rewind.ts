@@ -1,4 +1,4 @@
-import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
+import type { OpenWorkspace, Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../../lib/base/index.js'
 import { missingParents, recorded, refuseForeign, undoable, versionAt, type Step, type Undoable } from '../../lib/files/index.js'
 
@@ -40,8 +40,9 @@ export async function planRewind(workspace: Workspace, session: string, since: s
 }
 
 /** Carries it out, all of it or nothing, as a checkpoint of its own: it can be taken back in its turn. */
-export async function carryOut(workspace: Workspace, session: string, id: string, { operations, made }: Rewind): Promise<void> {
+export async function carryOut(whole: OpenWorkspace, session: string, id: string, { operations, made }: Rewind): Promise<void> {
   if (operations.length === 0) return
+  const workspace = whole.asNamed(operations.map(({ path }) => path))
   const steps = await Promise.all(operations.map((operation) => stepOf(workspace, operation)))
   await recorded({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () => workspace.transact(operations))
   for (const folder of [...made].reverse()) await workspace.remove(folder).catch(() => {})

@@ -1,6 +1,6 @@
 import { problem, VtError } from '../../../core/base/index.js'
 import { plainly } from '../../../core/input/index.js'
-import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
+import type { OpenWorkspace, Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
 import { checkpointAt, checkpoints, checkpointsIn, historyOf, type Checkpoint, type Kept, type Step } from './history.js'
 
@@ -31,10 +31,12 @@ export async function latestOf(workspace: Workspace, session: string): Promise<U
  * Puts back what a checkpoint replaced, all of it or nothing. What is back already stays: an undo that was cut short is finished by
  * the next. Throws VT_FILE_STALE where a file is not as the call left it, VT_PATH_EXISTS where something took the old name.
  */
-export async function undo(workspace: Workspace, { folder, checkpoint }: Undoable): Promise<void> {
+export async function undo(whole: OpenWorkspace, { folder, checkpoint }: Undoable): Promise<void> {
   const { steps } = checkpoint
   const paths = steps.flatMap((step) => ('path' in step ? [step.path] : [step.from, step.to]))
-  for (const path of paths) await refuseForeign(workspace, path)
+  for (const path of paths) await refuseForeign(whole, path)
+  // A command that runs on may turn what leads there at any moment.
+  const workspace = whole.asNamed(paths)
   await using _ = await workspace.lock(paths)
   const operations: Operation[] = []
   for (const [index, step] of steps.entries()) {

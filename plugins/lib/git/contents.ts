@@ -34,16 +34,25 @@ export function leadsOut({ path, common }: GitFolder, root: string): string | un
 }
 
 function linkOut(folder: string, root: string): string | undefined {
+  const { links, whole } = linksIn(folder)
+  const path = links.find((link) => !inside(root, realPathOf(join(folder, link))))
+  if (path !== undefined) return `'${path.slice(0, 200)}' in its folder is a link that leads out of the workspace`
+  return whole ? undefined : 'its folder holds more than can be looked through'
+}
+
+/** The links in a git folder, relative to it, but for those among loose objects. Git writes through them, wherever they lead, and makes none itself. */
+export function linksIn(folder: string): { links: string[]; whole: boolean } {
+  const links: string[] = []
   const queue = ['']
   for (let next = 0; next < queue.length; next += 1) {
-    if (next >= mostFolders) return 'its folder holds more than can be looked through'
+    if (next >= mostFolders) return { links, whole: false }
     for (const { name, isFolder, isLink } of entriesOf(join(folder, queue[next]!))) {
       const path = join(queue[next]!, name)
-      if (isLink && !inside(root, realPathOf(join(folder, path)))) return `'${path.slice(0, 200)}' in its folder is a link that leads out of the workspace`
+      if (isLink) links.push(path)
       if (isFolder && !looseObjects.test(path)) queue.push(path)
     }
   }
-  return undefined
+  return { links, whole: true }
 }
 
 /** The folders of objects that one names, and those that these name. A list that cannot be read may name any. */

@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { inside } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { entriesOf, indexFacts, innerRepositories, isThere, leadsOut, misplaced, realPathOf, repositoryAt, settingsInFile, type GitSetting, type Repository } from '../git/index.js'
+import { entriesOf, indexFacts, innerRepositories, isThere, leadsOut, linksIn, misplaced, realPathOf, repositoryAt, settingsInFile, type GitSetting, type Repository } from '../git/index.js'
 
 const oneOf = (words: string): RegExp => new RegExp(`^(${words.split(/\s+/).join('|')})$`)
 
@@ -99,8 +99,9 @@ export async function programsOfGitFolder(folder: string, root: string): Promise
   const settings = await settingsInFile(join(folder, 'config'), root)
   if (!settings) return 'git cannot read its settings'
   const away = settings.find(({ key, value }) => key === 'core.worktree' && !inside(root, realPathOf(resolve(folder, value))))
+  const link = linksIn(folder).links[0]
   const odd = ['config.worktree', 'info/attributes', 'objects/info/alternates'].find((name) => existsSync(join(folder, name)))
-  return loud(settings) ?? hook({ common: folder }) ?? (away && 'it names a working tree outside of the workspace') ?? (odd && `it has '${odd}'`)
+  return loud(settings) ?? hook({ common: folder }) ?? (away && 'it names a working tree outside of the workspace') ?? (odd && `it has '${odd}'`) ?? (link && `'${link.slice(0, 200)}' in it is a link`)
 }
 
 /** Whether a setting is known to start nothing. */
@@ -111,7 +112,7 @@ export function startsNothing(key: string, value: string): boolean {
 }
 
 function hook({ common }: Pick<Repository, 'common'>, counted?: string[]): string | undefined {
-  const own = entriesOf(join(common, 'hooks')).find(({ name }) => !name.endsWith('.sample') && (!counted || counted.includes(name)))
+  const own = entriesOf(realPathOf(join(common, 'hooks'))).find(({ name }) => !name.endsWith('.sample') && (!counted || counted.includes(name)))
   return own && `the repository has a hook '${own.name}'`
 }
 

@@ -1,4 +1,4 @@
-import type { Assignment, Command, Redirected, SyntaxNode } from 'unbash'
+import type { Assignment, Command, ParsedScript, Redirected, SyntaxNode } from 'unbash'
 import { commandsInTexts, evaluates, evaluatesName, evaluatesWords, makeCommands, setsVariables, variablesOf } from './evaluate.js'
 import { gap, headOf, isWhole, programName, readingsOf, readWord, Variables } from './expand.js'
 import { programVariable } from './program_variables.js'
@@ -29,7 +29,7 @@ interface Standing {
 
 /** One pass over a command; what is only of use on the way stays in here. */
 class Reader {
-  readonly line: ParsedLine = { commands: [], readings: [], writes: [], inputs: [], assigned: [] }
+  readonly line: ParsedLine = { commands: [], readings: [], writes: [], inputs: [], assigned: [], isSimple: true }
   /** Everything that the line says as text. */
   private readonly texts = new Set<string>()
   private readonly files: Word[] = []
@@ -47,6 +47,7 @@ class Reader {
     if (depth > maxDepth) return this.odd('shells are nested too deep in it')
     const script = parse(source)
     if (script.errors?.length) this.odd(`the shell would not read it (${script.errors[0]!.message})`)
+    if (depth === 0 && !standing.again) this.line.isSimple = isSimple(script)
     this.visit(script, { ...standing, variables: variablesOf(script, new Variables(standing.variables)) })
   }
 
@@ -148,6 +149,7 @@ class Reader {
       else if (further.length > 0) this.odd('programs are nested too deep in it')
     }
     for (const source of inner.scripts ?? []) this.script(source, next)
+    for (const source of inner.perhaps ?? []) this.script(source, { ...next, again: true })
     if (!inner.stdin) return
     if (standing.stdin === typed) {
       line.unknown ??= shellInput
@@ -188,6 +190,10 @@ class Reader {
     }
     if (stdin !== undefined) this.text(literal(stdin))
   }
+}
+
+function isSimple({ commands: [only, ...more] }: ParsedScript): boolean {
+  return more.length === 0 && only?.command.type === 'Command' && !only.background && only.command.redirects.every(({ type }) => type === 'Redirect')
 }
 
 const isTold = (readings: Argv[]): boolean => readings.length > 0 && readings.every((argv) => argv.every(({ kind, text }) => kind === 'static' && !text.includes(gap)))

@@ -38,6 +38,8 @@ export interface ParsedLine {
   inputs: Word[]
   /** Names of variables that are set. */
   assigned: string[]
+  /** It is one command with nothing around it: no list, no loop, no job in the background, no text that it is fed. */
+  isSimple: boolean
   /** Why the line cannot be judged as a whole; what was found still counts against it. */
   unknown?: string
   /** Why it cannot be told what it writes, as the end of a sentence. */

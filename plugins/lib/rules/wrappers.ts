@@ -1,4 +1,5 @@
 import { gap, headOf, isWhole, programName, tailOf } from './expand.js'
+import { startedByGit } from './git_starts.js'
 import { literal, type Argv, type Word } from './words.js'
 
 /** What a program that starts other programs would start. */
@@ -6,6 +7,8 @@ export interface Inner {
   commands?: Argv[]
   /** Text that a shell will read. */
   scripts?: string[]
+  /** Text that may be for a shell: it can be held against the line. */
+  perhaps?: string[]
   /** Variables that are set, with their values. */
   assigned?: Word[]
   /** Files that a shell will read. */
@@ -95,6 +98,7 @@ export function unwrapCommand(argv: Argv): Inner {
   const wrapper = Object.hasOwn(same, name) ? same[name]! : /^ld-linux.*\.so/.test(name) ? 'nohup' : name
   if (Object.hasOwn(wrappers, wrapper)) return wrapped(wrapper, rest, wrappers[wrapper]!)
   if (shells.includes(name)) return shell(rest, unlike.includes(name))
+  if (name === 'git') return startedByGit(rest)
   if (name === 'find' || name === 'fd' || name === 'fdfind') return name === 'find' ? findActions(rest) : fdActions(rest)
   return readsText.includes(name) ? text(name, rest) : {}
 }

@@ -9,6 +9,8 @@ export interface Newcomers {
   names: string[]
   /** Repositories that were not there: the name by which they are found, and the real place of the git folder. */
   repositories: { name: string; folder: string }[]
+  /** Links in repositories that were there before; absolute, for a repository may lie outside. */
+  links: string[]
 }
 
 /** What has come since `before`. */
@@ -21,7 +23,8 @@ export function newcomers(root: string, before: SteeringPaths): Newcomers {
   const [foundNames, foundFolders] = [new Set(found.map(({ name }) => name)), new Set(found.map(({ folder }) => folder))]
   const within = now.gitFolders.filter((folder) => !gitFolders.has(folder) && inside(root, folder) && !foundFolders.has(folder))
   const repositories = [...found, ...within.map((folder) => ({ name: relative(root, folder), folder }))]
-  return { names: [...new Set([...fresh.filter((name) => !foundNames.has(name)), ...inGit])], repositories: repositories.filter(({ folder }) => folder !== root) }
+  const links = now.gitLinks.filter((link) => !before.gitLinks.includes(link) && liesIn(link, gitFolders))
+  return { names: [...new Set([...fresh.filter((name) => !foundNames.has(name)), ...inGit])], repositories: repositories.filter(({ folder }) => folder !== root), links }
 }
 
 function repositoryOf(root: string, name: string): { name: string; folder: string } | undefined {

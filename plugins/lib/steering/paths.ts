@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { entriesOf, foldersWithin, gitFolderAt, isGitFolder, isThere, named, realPathOf, type GitFolder } from '../git/index.js'
+import { entriesOf, foldersWithin, gitFolderAt, isGitFolder, isThere, linksIn, named, realPathOf, type GitFolder } from '../git/index.js'
 import { configuredPlaces } from './configured.js'
 import { absentInGit, changesInGit, steeringNames } from './table.js'
 import { steeringBelow } from './tree.js'
@@ -19,17 +19,20 @@ export interface SteeringPaths {
   names: string[]
   /** The folders of repositories, of their worktrees and submodules; those outside the workspace too. */
   gitFolders: string[]
+  /** The links in those folders: git of the user would write through one that comes anew. */
+  gitLinks: string[]
   /** Those of them that are kept whole, since they are many: git writes nothing there. */
   whole: string[]
 }
 
-// Repositories of a workspace lie near its root; a command pays for every folder that is looked into.
-const limits = { depth: 4, folders: 1000 }
+// Outer folders come first; a command pays for every folder that is looked into.
+const limits = { depth: 16, folders: 1000 }
 
-/** The names that steer, near the root of the workspace with this real path, and the folders of its repositories. */
-export function steeringNow(root: string): Pick<SteeringPaths, 'names' | 'gitFolders'> {
+/** The names that steer, near the root of the workspace with this real path, and the folders of its repositories with the links in them. */
+export function steeringNow(root: string): Pick<SteeringPaths, 'names' | 'gitFolders' | 'gitLinks'> {
   const { found } = steeringBelow(root, '.', limits)
-  return { names: found, gitFolders: gitFolders(root, found.map((path) => join(root, path))) }
+  const folders = gitFolders(root, found.map((path) => join(root, path)))
+  return { names: found, gitFolders: folders, gitLinks: [...new Set(folders.flatMap((folder) => linksIn(folder).links.map((link) => join(folder, link))))] }
 }
 
 /**
@@ -40,7 +43,7 @@ const mostWritten = 16
 
 /** What steers programs in the workspace with this real path, near its root, for a command that runs in `cwd`. */
 export async function steeringPaths(root: string, cwd = root): Promise<SteeringPaths> {
-  const { names: found, gitFolders: gits } = steeringNow(root)
+  const { names: found, gitFolders: gits, gitLinks } = steeringNow(root)
   const names = found.map((path) => join(root, path))
   const nearest = gitFoldersAround(cwd, root).filter((folder) => gits.includes(folder))
   const inTurn = [...new Set([...nearest, ...gits])]
@@ -50,7 +53,7 @@ export async function steeringPaths(root: string, cwd = root): Promise<SteeringP
   const absent = [...rootNames().map((name) => join(root, name)), ...git].filter((path) => !isThere(path))
   const writable = exceptions().map((path) => join(root, path)).filter((path) => existsSync(path))
   const links = [...names, ...git].filter((path) => isThere(path) && lstatSync(path).isSymbolicLink())
-  return { readOnly: outerFirst(readOnly), writable, absent: [...new Set(absent)], links: [...new Set(links)], names: found, gitFolders: gits, whole }
+  return { readOnly: outerFirst(readOnly), writable, absent: [...new Set(absent)], links: [...new Set(links)], names: found, gitFolders: gits, gitLinks, whole }
 }
 
 /** Every folder of a repository that the found names are or name. */
@@ -73,7 +76,7 @@ function gitFoldersAround(folder: string, root: string): string[] {
 
 /** What is in a git folder and git itself does not change, with what could be there. */
 function placesInGit(folder: string): string[] {
-  const there = namesIn(folder).filter((name) => !isContainer(name) && !changesInGit.some((changes) => changes.test(name)))
+  const there = entriesOf(realPathOf(folder)).filter(({ name, isLink }) => (isLink || !isContainer(name)) && !changesInGit.some((changes) => changes.test(name))).map(({ name }) => name)
   const alternates = namesIn(join(folder, 'objects/info')).map((name) => `objects/info/${name}`).filter((name) => !/\/(packs|commit-graphs?|.*\.lock)$/.test(name))
   return [...new Set([...there, ...alternates, ...absentInGit])].map((name) => join(folder, name))
 }

@@ -26,6 +26,7 @@ export const steeringNames: readonly SteeringName[] = [
   ...of('direnv', '.envrc'),
   ...of('mise, which trusts a file by its path', 'mise.toml mise.*.toml .mise.toml .mise.*.toml .mise mise/config.toml mise/config.*.toml .config/mise.toml .config/mise'),
   ...of('vim, where it reads the folder it is started in', '.vimrc .gvimrc .exrc .nvimrc .nvim.lua'),
+  ...of('an interpreter, where it reads the folder it is started in', '.rprofile .irbrc .pryrc .pdbrc .ghci .ocamlinit .octaverc'),
   ...of('Claude Code and other clients of MCP', '.claude .mcp.json'),
   ...of('Codex', '.codex'),
   ...of('Cursor', '.cursor'),
@@ -37,8 +38,14 @@ export const steeringNames: readonly SteeringName[] = [
   ...of('Pi', '.pi'),
   ...of('Helix', '.helix'),
   ...of('a client of MCP', '.kilocode .factory .amp .augment .windsurf .kiro .roo .amazonq .continue .junie .qwen .trae .crush.json crush.json .vs/mcp.json'),
+  ...of('Visual Studio', '.vs/tasks.vs.json .vs/launch.vs.json'),
+  ...of('Sublime Text', '*.sublime-project'),
+  ...of('aider', '.aider.conf.yml'),
+  ...of('OpenHands, by its scripts', '.openhands'),
   ...of('development containers', '.devcontainer .devcontainer.json'),
-  ...of('the editors of JetBrains', '.idea'),
+  ...of('a workspace in a browser, when it is opened', '.gitpod.yml .idx .codesandbox .replit'),
+  ...of('devbox', 'devbox.json'),
+  ...of('the editors of JetBrains', '.idea .fleet .run'),
   ...of(
     'the shell',
     `.bashrc .zshrc .kshrc .cshrc .tcshrc .shrc .bashenv .zshenv .kshenv .cshenv .tcshenv .shenv .profile .bash_profile .zprofile

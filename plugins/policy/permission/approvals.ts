@@ -37,7 +37,9 @@ function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
   const { call } = facts
   const { slot, given } = call
   const at = commandFolder(facts)
-  const scope = (covers: string, ...parts: unknown[]): Scope => ({ covers, key: canonicalJson([slot, ...parts]) })
+  // A link that is turned after the answer leads to what nobody was asked about.
+  const led = call.places.flatMap(({ given: name, resolved }) => (name === resolved ? [] : `'${name}' leads to '${resolved}'`))
+  const scope = (covers: string, ...parts: unknown[]): Scope => ({ covers: [covers, ...led].join(', '), key: canonicalJson([slot, ...parts, ...led]) })
   if (facts.hasCommand) {
     const argv = argvOf(facts)
     if (!argv) return undefined
@@ -77,7 +79,7 @@ function argvOf(facts: CallFacts): { shown: string; words: unknown } | undefined
   const lines = facts.lines()
   if (lines.some((line) => line.unknown || line.commands.some((argv) => argv.some(({ kind }) => kind !== 'static')))) return undefined
   const [line] = lines
-  const single = lines.length === 1 && line!.commands.length === 1 && line!.writes.length + line!.inputs.length + line!.assigned.length === 0
+  const single = lines.length === 1 && line!.isSimple && line!.commands.length === 1 && line!.writes.length + line!.inputs.length + line!.assigned.length === 0
   const words = single ? line!.commands[0]!.map(({ text }) => text) : commands
   return { shown: single ? (words as string[]).join(' ') : commands.map((command) => [command].flat().join(' ')).join('; '), words }
 }

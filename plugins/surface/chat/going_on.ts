@@ -1,10 +1,10 @@
-import { openWorkspace, type Workspace } from '../../../core/index.js'
+import { openWorkspace } from '../../../core/index.js'
 import { aboutModel, findSession, listSessions, modelChoices, revert, turnsOf, type RevertScope } from '../../agent/cli/index.js'
 import { createAgent, type AgentOptions } from '../../agent/index.js'
 import { ago, oneLine, say } from '../../lib/terminal/index.js'
 import type { Sitting } from './sitting.js'
 
-async function inWorkspace<T>({ kernel }: Sitting, use: (workspace: Workspace) => Promise<T>): Promise<T> {
+async function inWorkspace<T>({ kernel }: Sitting, use: (workspace: ReturnType<typeof openWorkspace>) => Promise<T>): Promise<T> {
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
     return await use(workspace)

@@ -1,4 +1,5 @@
-import { askGit } from '../../lib/git/index.js'
+import { inside } from '../../../core/base/index.js'
+import { askGit, filtersOff, leadsOut, misplaced, repositoryAt } from '../../lib/git/index.js'
 
 /** What is reviewed: of one commit, of what is staged, or of the files as they are against a commit. */
 export interface DiffFlags {
@@ -18,23 +19,32 @@ export type ReadDiff = { files: ChangedFile[]; untracked: number } | { refused: 
 
 /** Reads it by git, which runs no program of the repository for it. `folder` is the workspace; only what lies in it is read. */
 export async function readDiff(folder: string, { base, staged, commit }: DiffFlags): Promise<ReadDiff> {
+  const found = await repositoryAt(folder, folder)
+  if (found && 'refused' in found) return found
+  const repository = found?.repository
+  const bounds = repository && (inside(folder, repository.top) ? folder : repository.top)
+  const why = repository && (misplaced(repository, bounds!) ?? leadsOut(repository, bounds!))
+  if (why !== undefined) return { refused: `git would tell of files of others: ${why}` }
   const named = commit ?? base
   const whole = named === undefined ? { output: '' } : await askGit(['rev-parse', '--verify', '--end-of-options', `${named}^{commit}`], folder, folder)
   if ('refused' in whole) return { refused: whole.refused.startsWith('fatal: Needed') ? `'${named}' is no commit here` : whole.refused }
   const id = whole.output.trim()
   const what = commit !== undefined ? ['show', '--format=', '-m', '--first-parent', id] : staged ? ['diff', '--cached'] : ['diff', ...(base === undefined ? ['HEAD'] : ['--merge-base', id])]
-  const how = ['--no-ext-diff', '--no-textconv', '--no-color', '--relative', '--find-renames', '--src-prefix=a/', '--dst-prefix=b/']
-  const ask = (...form: string[]) => askGit(['-c', 'core.quotePath=false', what[0]!, ...how, ...form, ...what.slice(1)], folder, folder)
+  const how = ['--no-ext-diff', '--no-textconv', '--no-color', '--relative', '--find-renames', '--ignore-submodules=dirty', '--submodule=short', '--src-prefix=a/', '--dst-prefix=b/']
+  const quiet = { 'core.quotePath': 'false', ...filtersOff(repository?.settings ?? []) }
+  const ask = (...form: string[]) => askGit([what[0]!, ...how, ...form, ...what.slice(1)], folder, folder, quiet)
   const [patch, counts, others] = await Promise.all([ask('--patch', '--unified=5'), ask('--numstat', '-z'), askGit(['ls-files', '--others', '--exclude-standard', '-z'], folder, folder)])
   if ('refused' in patch) return patch
   if ('refused' in counts) return counts
+  const paths = pathsOf(counts.output)
+  if (paths.some((path) => path.startsWith('/') || path.split('/').includes('..'))) return { refused: 'the index of the repository names a file that is not in it' }
   const at = commit !== undefined ? `${id}:./` : staged ? ':./' : undefined
   const linesAt = async (path: string): Promise<number> => {
     const blob = at === undefined ? undefined : await askGit(['cat-file', 'blob', `${at}${path}`], folder, folder)
     return blob === undefined || 'refused' in blob ? Number.NaN : lineCount(blob.output)
   }
   const untracked = at === undefined && 'output' in others ? others.output.split('\0').length - 1 : 0
-  return { files: filesOfPatch(patch.output, pathsOf(counts.output), linesAt), untracked }
+  return { files: filesOfPatch(patch.output, paths, linesAt), untracked }
 }
 
 /** The parts of a patch under their paths: both come in one order. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { realpathSync, renameSync } from 'node:fs'
+import { lstatSync, realpathSync, renameSync, unlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { inside, makeFolder } from '../../../core/base/index.js'
 import type { Context, Notice } from '../../../core/index.js'
@@ -13,20 +13,21 @@ const folder = '.vtcode/aside'
 
 /**
  * The sandbox keeps what steers programs as it is, but it cannot keep a name free that nothing bears. So what bears such a name after a
- * command is moved to a folder of ours. A repository that git made, and in which nothing starts programs, stays and is told. Of a command that failed it is told what it could not write.
+ * command is moved to a folder of ours, and so is a link in a folder of git, through which the user's git would write. A repository that git made, and in which nothing starts programs, stays and is told. Of a command that failed it is told what it could not write.
  */
 export function asideOf({ workspace, log }: Context, before: SteeringPaths): (exit?: Exit) => Promise<Notice[]> {
   const { root } = workspace
   const told = new Set<string>()
 
   return async (exit) => {
-    const { names, repositories } = newcomers(root, before)
+    const { names, repositories, links } = newcomers(root, before)
     const judged = await Promise.all(repositories.map(async (one) => ({ ...one, why: keepsToItself(one.folder, root, before) ? await programsOfGitFolder(one.folder, root) : 'it leads out of the workspace' })))
     const loud = judged.filter(({ why }) => why !== undefined)
     const quiet = judged.filter(({ name, why }) => why === undefined && !told.has(name))
     // What comes with a repository lies in its working tree.
     const kept = (name: string): boolean => judged.some((one) => one.why === undefined && dirname(one.name) !== '.' && inside(dirname(one.name), name))
-    const moved = await move([...loud.map(({ name }) => name), ...names.filter((name) => !kept(name))])
+    const within = links.filter((link) => inside(root, link)).map((link) => relative(root, link))
+    const moved = [...(await move([...loud.map(({ name }) => name), ...new Set([...names.filter((name) => !kept(name)), ...within])])), ...links.filter((link) => !inside(root, link)).flatMap(removed)]
     for (const { name } of quiet) told.add(name)
     return [
       ...(moved.length > 0 ? [putAside(moved)] : []),
@@ -52,6 +53,17 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): (ex
         return `${name} (not moved: ${(error as Error).message.slice(0, 80)})`
       }
     })
+  }
+}
+
+/** Of a repository outside of the workspace nothing is moved into it. */
+function removed(link: string): string[] {
+  try {
+    if (realpathSync(dirname(link)) !== dirname(link) || !lstatSync(link).isSymbolicLink()) return []
+    unlinkSync(link)
+    return [`${link} (a link, removed)`]
+  } catch (error) {
+    return [`${link} (not removed: ${(error as Error).message.slice(0, 80)})`]
   }
 }
 

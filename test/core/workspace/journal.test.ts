@@ -76,6 +76,44 @@ describe('a change of several files', () => {
   })
 })
 
+describe('whoever comes while files are changed', () => {
+  it('waits, also for the very first change of a workspace: nothing is completed or dropped under the hands of who makes it', async () => {
+    const names = Array.from({ length: 40 }, (_, index) => `f${index}`)
+    for (const name of names) put(name, `old ${name}`)
+    const operations = await Promise.all(names.map(write))
+    expect(existsSync(join(root, '.vtcode/journal'))).toBe(false)
+    const made = workspace.transact(operations)
+    const other = openWorkspace(root, { home })
+    try {
+      await expect.poll(() => existsSync(join(root, '.vtcode/journal')), { timeout: 20_000, interval: 1 }).toBe(true)
+      await using _ = await other.lock(['f7'])
+      expect(names.map(content)).toEqual(names.map((name) => `new ${name}`))
+      expect(await made).toHaveLength(names.length)
+    } finally {
+      other.close()
+    }
+  })
+})
+
+describe('a view in which names are themselves', () => {
+  it('changes nothing through a link that has come in the way of one, be it the last name or a folder', async () => {
+    put('plain/x', 'old plain/x')
+    put('other/x', 'old plain/x')
+    const operations = [await write('plain/x'), await write('a')]
+    const named = workspace.asNamed(['plain/x', 'plain/made/y', 'a'])
+    rmSync(join(root, 'plain'), { recursive: true })
+    symlinkSync('other', join(root, 'plain'))
+    const stale = { code: 'VT_FILE_STALE' }
+    await expect(named.transact(operations)).rejects.toMatchObject(stale)
+    await expect(named.write('plain/made/y', Buffer.from('x'), 'nothing')).rejects.toMatchObject(stale)
+    await expect(named.write('plain/x', Buffer.from('x'), 'anything')).rejects.toMatchObject(stale)
+    await expect(named.remove('plain/x')).rejects.toMatchObject(stale)
+    expect([readdirSync(join(root, 'other')), content('other/x'), content('a')]).toEqual([['x'], 'old plain/x', 'old a'])
+    await named.write('a', Buffer.from('x'), 'anything')
+    expect(content('a')).toBe('x')
+  })
+})
+
 describe('what a killed process left', () => {
   it('without its mark is dropped', async () => {
     left([planned('a', 0), planned('b', 1)], false)

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
 import { hold } from '../../support/inside.js'
@@ -69,4 +69,29 @@ it('vtcode review looks at what is staged, at one commit or at a branch, asks no
     expect([told.code, told.err.includes(text)], `${args.join(' ')}: ${told.err}`).toEqual([code, true])
   }
   expect(peer.bodies).toHaveLength(asked)
+}, 60_000)
+
+it('vtcode review starts no program of the repository that it reads, and tells of no file of others', async () => {
+  const { peer, place, put } = await repository([{ content: 'x' }, said(finding)])
+  const program = `touch ${join(place.root, 'marker')}; cat`
+  mkdirSync(join(place.root, 'inner'))
+  const inner = (...args: string[]) => git(place, '-C', 'inner', ...args)
+  inner('init', '-q')
+  put('inner/f', '1\n')
+  put('.gitattributes', '* filter=x diff=x\n')
+  put('inner/.gitattributes', '* filter=x\n')
+  inner('add', '.')
+  inner('commit', '-q', '-m', 'x')
+  git(place, 'add', '.')
+  git(place, 'commit', '-q', '-m', 'two')
+  for (const at of ['.', 'inner']) for (const key of ['filter.x.clean', 'filter.x.process', 'diff.x.textconv', 'diff.x.command', 'diff.external', 'core.fsmonitor', 'core.pager']) git(place, '-C', at, 'config', key, program)
+  git(place, 'config', 'diff.submodule', 'diff')
+  git(place, 'config', 'filter.x.required', 'true')
+  put('src/last.js', wrong)
+  put('inner/f', '2\n')
+  expect(JSON.parse((await vtcode(place, ['review', '--json'])).out)).toEqual({ findings: [finding], dropped: 0 })
+  expect([existsSync(join(place.root, 'marker')), JSON.stringify(peer.bodies[0].messages).includes('+  return list[list.length]')]).toEqual([false, true])
+  put('.git/objects/info/alternates', '/nowhere/objects\n')
+  expect(await vtcode(place, ['review'])).toMatchObject({ code: 1, out: '', err: expect.stringContaining("it borrows objects from '/nowhere/objects'") })
+  expect(peer.bodies).toHaveLength(2)
 }, 60_000)

@@ -49,6 +49,10 @@ describe.skipIf(none)(`what steers programs and a command in the sandbox makes a
     ['.claude', 'ln -s sub .claude'],
     ['.git/config.worktree', 'printf "[core]\\nfsmonitor = touch x\\n" > .git/config.worktree'],
     ['.git/commondir', 'echo ../sub > .git/commondir'],
+    ['.git/COMMIT_EDITMSG', 'ln -sf ../plain .git/COMMIT_EDITMSG'],
+    ['.git/logs/HEAD', 'mkdir -p .git/logs; ln -sf /elsewhere/.bashrc .git/logs/HEAD'],
+    ['.git/refs/heads', 'rm -r .git/refs/heads; ln -s ../../plain .git/refs/heads'],
+    ['a/b/c/d/e/f/.envrc', 'mkdir -p a/b/c/d/e/f; echo evil > a/b/c/d/e/f/.envrc'],
     ['.git/info/attributes', 'rm -f .git/info/attributes; echo "* diff=x" > .git/info/attributes'],
     ['.git/objects/info/alternates', 'mkdir -p .git/objects/info; echo /elsewhere > .git/objects/info/alternates'],
   ])('is put aside and named: %s', async (path, command) => {
@@ -73,6 +77,7 @@ describe.skipIf(none)(`what steers programs and a command in the sandbox makes a
     ['with settings that start programs', 'git init -q sub && git -C sub config core.fsmonitor "touch ran"', 'sub/.git'],
     ['with a hook', 'git init -q sub && echo x > sub/.git/hooks/post-checkout', 'sub/.git'],
     ['without a working tree, with an alias', 'git init -q --bare store && git -C store config alias.st "!touch ran"', 'store'],
+    ['with a link through which git would write', 'git init -q sub && ln -s ../../plain sub/.git/COMMIT_EDITMSG', 'sub/.git'],
     ['named by a file that leads out', 'mkdir sub && echo "gitdir: /tmp/elsewhere" > sub/.git', 'sub/.git'],
     ['named by a file that leads to a planted one', 'git init -q --bare store && git -C store config core.fsmonitor "touch ran"; mkdir sub && echo "gitdir: ../store" > sub/.git', 'store'],
   ])('is put aside as a repository %s', async (_, command, path) => {

@@ -1,9 +1,12 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createKernel } from 'vtcode'
+import { createKernel, openWorkspace } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
+import { bootKernel } from 'vtcode/test'
+import { agentSettings } from '../../../../build/plugins/agent/base/index.js'
+import { instructionText } from '../../../../build/plugins/agent/context/index.js'
 import { scene, type Scene } from '../../../support/inside.js'
 import { call, settingsFor } from '../../../support/peer.js'
 
@@ -129,3 +132,43 @@ describe('instructions are read as a call would read them', () => {
     expect(await told({ deny: ['Read(/.env)'] })).toContain(`pem ${secret}`)
   })
 })
+
+/** Each name leads to what may be read and to what may not, in turn; some are a file or a folder every other time. */
+const flipper = `
+  import { renameSync, symlinkSync, unlinkSync } from 'node:fs'
+  const links = [['AGENTS.md', 'notes.md', '../outside.md'], ['CLAUDE.md', 'notes.md', '.env'], ['sub/AGENTS.md', 'plain/of_here.md', '.env'], ['sub/f.md', 'plain/a.md', '.env'], ['sub/d', 'plain', 'secret'], ['sub/docs/linked.md', '../plain/a.md', '../key.pem']]
+  const swapped = [['sub/h.md', '.env'], ['sub/g', 'secret'], ['sub/.vtcode/rules/r.md', '../../.env'], ['sub/.vtcode/rules/s', '../../secret']]
+  for (let n = 0; ; n++) {
+    for (const [name, one, other] of links) symlinkSync(n % 2 ? other : one, name + '.new'), renameSync(name + '.new', name)
+    for (const [name, target] of swapped) n % 2 ? (renameSync(name, 'away' + name.length), symlinkSync(target, name)) : n && (unlinkSync(name), renameSync('away' + name.length, name))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * 4)
+  }`
+
+it('a file or a folder that is exchanged for a link while instructions, imports and rules are read shows nothing that a rule, or the end of the workspace, keeps', async () => {
+  const sub = {
+    'CLAUDE.md': '@f.md\n@d/a.md\n@h.md\n@g/a.md\n', 'plain/a.md': 'of the plain', 'plain/of_here.md': 'of this folder\n@../f.md\n@../d/a.md', 'secret/a.md': secret, '.env': secret, 'key.pem': secret, 'h.md': 'of the file', 'g/a.md': 'of the folder',
+    '.vtcode/rules/r.md': 'of the rule', '.vtcode/rules/s/a.md': 'of the rules', 'docs/x': '', 'vtcode.config.json': JSON.stringify({ agent: { instruction_files: ['docs/linked.md'] } }),
+  }
+  const files = { '.git/HEAD': '', 'flip.mjs': flipper, 'notes.md': 'of the notes\n@sub/f.md', '.env': secret, ...Object.fromEntries(Object.entries(sub).map(([name, text]) => [`sub/${name}`, text])) }
+  await using made = await bootKernel({ files })
+  writeFileSync(join(made.root, '../outside.md'), secret)
+  const kernel = await createKernel({ workspace: join(made.root, 'sub'), home: made.home, config: { policy: { deny: ['Read(.env)', 'Read(secret/**)'] } } })
+  const workspace = openWorkspace(kernel.workspace, kernel)
+  const flips = spawn(process.execPath, ['flip.mjs'], { cwd: made.root, stdio: 'ignore' })
+  const closed = new Promise((resolve) => flips.once('close', resolve))
+  const wanted = ['of the plain', 'of this folder', 'of the file', 'of the folder', 'of the rule', 'of the rules', 'of the notes', 'not imported: ', 'not shown: ']
+  const seen = new Set<string>()
+  try {
+    const end = Date.now() + 1500
+    while (Date.now() < end || wanted.some((text) => !seen.has(text))) {
+      const text = await instructionText(kernel, workspace, agentSettings(kernel), { VTCODE_HOME: kernel.home })
+      expect(text).not.toContain(secret)
+      for (const one of wanted) if (text.includes(one)) seen.add(one)
+    }
+  } finally {
+    flips.kill('SIGKILL')
+    await closed
+    workspace.close()
+    await kernel.close()
+  }
+}, 60_000)

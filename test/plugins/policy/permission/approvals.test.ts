@@ -1,7 +1,8 @@
 import { execFileSync, type ExecFileSyncOptionsWithStringEncoding } from 'node:child_process'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { symlinkSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel, type Approval, type Approved, type CallOptions, type Kernel, type Mode, type Result } from 'vtcode'
@@ -113,6 +114,21 @@ describe('an answer that lasts', () => {
 })
 
 describe('an answer for the session', () => {
+  it('covers no other text that the command is fed, nothing around it, and no place that a link was turned to', async () => {
+    await using workspace = await tempWorkspace({ 'one/a': '', 'two/a': '' })
+    await using made = await person(workspace, { decision: 'allow', scope: 'session' })
+    const fed = (text: string) => `sort -u - <<'EOF'\n${text}\nEOF`
+    expect([await made.run('sort -u -'), await made.run('sort -u -')]).toEqual(['asked', 'run'])
+    for (const command of [fed('one'), fed('two'), 'sort -u - <<< one', 'sort -u - <<< two', 'sort -u - &', 'for i in 1 2; do sort -u -; done', '(sort -u -)', '! sort -u -', 'time sort -u -', '{ sort -u -; }']) {
+      expect([command, await made.run(command), await made.run(command)]).toEqual([command, 'asked', 'run'])
+    }
+    symlinkSync('one', join(workspace.root, 'd'))
+    const inLink = () => made.run('touch made', { workdir: 'd' })
+    expect([await inLink(), await inLink(), made.asked.at(-1)!.covers]).toEqual(['asked', 'run', "`touch made` in 'd', 'd' leads to 'one'"])
+    await rm(join(workspace.root, 'd'))
+    symlinkSync('two', join(workspace.root, 'd'))
+    expect([await inLink(), await made.run('touch made', { workdir: 'one' })]).toEqual(['asked', 'asked'])
+  })
   it('ends with it, and a plain yes counts once', async () => {
     await using workspace = await tempWorkspace({})
     await using made = await person(workspace, { decision: 'allow', scope: 'session' })

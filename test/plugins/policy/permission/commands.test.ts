@@ -245,3 +245,20 @@ describe('unified_exec/run', () => {
     }
   })
 })
+
+describe('a program that git is told to start', () => {
+  const policy = { deny: ['Bash(bcmd *)'], allow: ['Bash(git *)', 'Bash(make test *)'] }
+  it.each([
+    'git rebase -x "bcmd x" main', 'git rebase --exec="bcmd x" main', "git rebase '-xbcmd x' main", 'git bisect run bcmd x', 'git submodule foreach bcmd x', "git submodule foreach --recursive 'bcmd x'",
+    'git difftool -x bcmd', 'git grep -Obcmd a', 'git grep --open-files-in-pager=bcmd a', 'git fetch --upload-pack="bcmd x" origin', 'git clone -u bcmd a b', 'git push --receive-pack=bcmd',
+    'git archive --remote=. --exec=bcmd HEAD', 'git send-email --smtp-server=/usr/bin/bcmd x', "git filter-branch --tree-filter 'bcmd x'", "git -c alias.x='!bcmd x' x", 'git -c core.pager="bcmd x" log',
+    'git -c credential.helper=!bcmd fetch', 'git config alias.x "!bcmd x"', 'git config --global core.editor bcmd', 'git config set core.sshCommand "bcmd x"', "git clone ext::'bcmd %S x' y", "git remote add o 'ext::bcmd x'",
+    'git clone --config core.sshCommand=bcmd a b', 'sh -c "git bisect run bcmd"', 'git -C src -c a.b=c bisect run bcmd', 'git -c alias.x="bisect run bcmd" x',
+  ])('is denied where a rule denies it: %s', async (command) => {
+    expect(await judge(command, 'auto', policy)).toBe('deny')
+  })
+  it('is asked about where no rule allows it, and runs where one does', async () => {
+    for (const command of ['git rebase -x other main', 'git bisect run other', 'git submodule foreach other x', 'git rebase -x "$X" main']) expect([command, await judge(command, 'auto', policy)]).toEqual([command, 'ask'])
+    for (const command of ['git bisect run make test', 'git rebase -x "make test" main', 'git submodule foreach git status', 'git config user.name bcmd', 'git commit -m "bcmd x"', 'git grep bcmd x']) expect([command, await judge(command, 'auto', policy)]).toEqual([command, 'run'])
+  })
+})

@@ -217,6 +217,12 @@ describe('a repository that wants a program started, or a file shown', () => {
       git(made.root, '--git-dir', 'store', 'config', 'core.fsmonitor', program(made))
       await writeFile(join(made.root, '.git'), 'gitdir: sub/../store\n')
     },
+    'hooks behind a link': async (made) => {
+      await rm(join(made.root, '.git/hooks'), { recursive: true, force: true })
+      await mkdir(join(made.root, 'tools'))
+      await writeFile(join(made.root, 'tools/post-index-change'), `#!/bin/sh\n${program(made)}\n`, { mode: 0o755 })
+      await symlink('../tools', join(made.root, '.git/hooks'))
+    },
     'a pipe in the place of a list': (made) => execFileSync('mkfifo', [join(made.root, '.git/objects/info/alternates')]),
   }
   it.each(Object.entries(attacks))('%s: is asked for and starts nothing', async (_, make) => {

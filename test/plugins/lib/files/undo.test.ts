@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openWorkspace } from 'vtcode'
+import { bootKernel } from 'vtcode/test'
+import { latestOf, undo } from '../../../../build/plugins/lib/files/index.js'
+
+/** A folder that is a link to git's every other time. */
+const flipper = `
+  import { renameSync, symlinkSync, unlinkSync } from 'node:fs'
+  const stay = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * ms)
+  for (;;) {
+    renameSync('d', 'away'), symlinkSync('.git', 'd'), stay(1)
+    unlinkSync('d'), renameSync('away', 'd'), stay(8)
+  }`
+
+it('what is put back is put back in its own place: a folder that is exchanged for a link all the time leads no undo into git', async () => {
+  // What git has is what the last change left: to an undo that follows the link it is the file of its own.
+  await using made = await bootKernel({ mode: 'auto', config: { manifests: ['!builtin:repeats', '!builtin:duplicate_calls'] }, files: { 'd/config': 'one', '.git/config': 'two', 'flip.mjs': flipper } })
+  const workspace = openWorkspace(made.root, { home: join(made.home, '.vtcode') })
+  const flips = spawn(process.execPath, ['flip.mjs'], { cwd: made.root, stdio: 'ignore' })
+  const closed = new Promise((resolve) => flips.once('close', resolve))
+  const codes = new Map<string, number>()
+  const count = (code: string) => codes.set(code, (codes.get(code) ?? 0) + 1)
+  const one = { tool: 'unified_file', input: { action: 'write', path: 'd/config', overwrite: true } }
+  try {
+    await expect.poll(() => readlinkIf(join(made.root, 'd')), { timeout: 20_000, interval: 1 }).toBe('.git')
+    const end = Date.now() + 1500
+    for (let n = 0; Date.now() < end || !codes.has('undone'); n++) {
+      const session = `s${n}`
+      for (const content of ['one', 'two']) while (!(await made.call(one.tool, { ...one.input, content }, { session })).ok) count('refused')
+      for (;;) {
+        const latest = await latestOf(workspace, session)
+        const outcome = await undo(workspace, latest!).then(() => 'undone', (error: { code?: string; message: string }) => error.code ?? error.message)
+        expect(readFileSync(join(made.root, '.git/config'), 'utf8')).toBe('two')
+        count(outcome)
+        if (outcome === 'undone') break
+      }
+    }
+  } finally {
+    flips.kill('SIGKILL')
+    await closed
+    workspace.close()
+  }
+}, 60_000)
+
+function readlinkIf(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
