@@ -60,11 +60,7 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
   async lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
     await this.recover()
     const asked = paths.map((path) => this.normalize(path))
-    return lock(
-      asked.map((path) => this.keyOf(path)),
-      shownPath(asked.join(', ')),
-      signal,
-    )
+    return lock(asked.map((path) => this.keyOf(path)), shownPath(asked.join(', ')), signal)
   }
 
   /** One key from the first change on: a key by what is there would be another one when the folder of the journal has been made. */

@@ -1,7 +1,6 @@
 import type { Assignment, Command, ParsedScript, Redirected, SyntaxNode } from 'unbash'
-import { commandsInTexts, evaluates, evaluatesName, evaluatesWords, makeCommands, setsVariables, variablesOf } from './evaluate.js'
+import { commandsInTexts, evaluates, evaluatesName, evaluatesWords, makeCommands, programVariable, setsVariables, variablesOf } from './evaluate.js'
 import { gap, headOf, isWhole, programName, readingsOf, readWord, Variables } from './expand.js'
-import { programVariable } from './program_variables.js'
 import { mayBeAnything, writtenWords } from './targets.js'
 import { forEachChild, parse } from './unbash.js'
 import { literal, type Around, type Argv, type ParsedLine, type WordPiece, type Word } from './words.js'

@@ -13,7 +13,8 @@ const folder = '.vtcode/aside'
 
 /**
  * The sandbox keeps what steers programs as it is, but it cannot keep a name free that nothing bears. So what bears such a name after a
- * command is moved to a folder of ours, and so is a link in a folder of git, through which the user's git would write. A repository that git made, and in which nothing starts programs, stays and is told. Of a command that failed it is told what it could not write.
+ * command is moved to a folder of ours, and so is a link in a folder of git, through which the user's git would write. A repository that
+ * git made, and in which nothing starts programs, stays and is told. Of a command that failed it is told what it could not write.
  */
 export function asideOf({ workspace, log }: Context, before: SteeringPaths): (exit?: Exit) => Promise<Notice[]> {
   const { root } = workspace
