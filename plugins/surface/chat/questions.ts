@@ -78,11 +78,13 @@ export class Questions {
       if (chosen === undefined) return undefined
       if (chosen !== other) {
         answers[id] = { selected: [chosen] }
+        this.handle.send({ type: 'commit', block: { kind: 'note', text: `  ${question} ${chosen}` } })
         continue
       }
       const inWords = { kind: 'confirm' as const, title, body: [], answers: [{ key: 'a', value: 'answer', label: 'answer' }], texts: [{ value: 'answer', label: 'Your answer' }] }
       const { value, text } = await this.put((own) => ({ type: 'overlay', overlay: { ...inWords, id: own } }), signal)
       if (value === undefined) return undefined
+      this.handle.send({ type: 'commit', block: { kind: 'note', text: `  ${question} ${text ?? ''}` } })
       answers[id] = { selected: [], ...(text && { other: text }) }
     }
     return answers

@@ -19,13 +19,19 @@ export class Transcript {
   private readonly commands = new Map<string, ItemOf<'command_execution'>>()
   /** How much of each text is shown. */
   private readonly told = new Map<string, number>()
+  /** An answer that came as a whole: it may be only why a turn ended, which is said otherwise. */
+  private whole: ItemOf<'agent_message'> | undefined
+  private stopped = false
 
   constructor(private readonly send: UiHandle['send']) {}
 
   readonly event: EventSink = (event) => {
+    const { whole } = this
+    this.whole = undefined
+    if (whole && !(event.type === 'turn.failed' && event.message === whole.text)) this.live(whole)
     if (event.type === 'item.started') this.started(event.item)
     else if (event.type === 'item.completed') this.completed(event.item)
-    else if (event.type === 'turn.started') this.onState('Working')
+    else if (event.type === 'turn.started') (this.stopped = false, this.onState('Working'))
     else this.ended(event)
   }
 
@@ -43,6 +49,8 @@ export class Transcript {
   }
 
   private started(item: Item): void {
+    // What a model is told of a stop the person knows.
+    if (item.type === 'user_message' && item.origin === 'harness' && this.stopped) return
     if (item.type === 'user_message' && (item.origin === 'queue' || item.origin === 'schedule')) this.send({ type: 'commit', block: { kind: 'user', text: readablePart(item.text) } })
     else if (item.type === 'user_message' && item.origin !== 'prompt') this.send({ type: 'commit', block: { kind: 'note', text: `· ${firstLines(item.text, 3)}` } })
     if (item.type !== 'tool_invocation') return
@@ -61,13 +69,18 @@ export class Transcript {
     else if (item.type === 'harness' && item.message) this.send({ type: 'commit', block: { kind: 'note', text: `· ${item.event}: ${item.message}` } })
   }
 
-  private said({ id, text, status }: ItemOf<'agent_message'>): void {
+  private said(item: ItemOf<'agent_message'>): void {
+    this.stopped = item.status === 'cancelled'
+    // An answer without words is none.
+    if (this.told.has(`text:${item.id}`)) this.live(item)
+    else if (item.text.trim() !== '') this.whole = item
+  }
+
+  private live({ id, text, status }: ItemOf<'agent_message'>): void {
     const key = `text:${id}`
     if (text.trim() !== '') this.answer = text
     const at = this.told.get(key)
     this.told.delete(key)
-    // An answer without words is none.
-    if (at === undefined && text.trim() === '') return
     if (at === undefined) this.send({ type: 'live', id: key, block: { kind: 'markdown', text }, done: true })
     else this.send({ type: 'live', id: key, append: text.slice(at), done: true })
     const mark = marks[status]
@@ -84,8 +97,9 @@ export class Transcript {
     const words = [item.tool_name, briefly(item.arguments), ...endOf(output, command)].filter(Boolean).join('  ')
     this.send({ type: 'commit', block: { kind: good ? 'text' : 'error', text: `${good ? '✓' : '✗'} ${words}` } })
     const diff = good ? intendedDiff(item.arguments) : undefined
+    const steps: Block | undefined = good && item.tool_name === 'task_tracker' && output ? { kind: 'text', text: output.output } : undefined
     const failure: Block | undefined = !good && output ? { kind: 'text', text: output.output } : undefined
-    const body: Block | undefined = diff !== undefined && diff !== '' ? { kind: 'diff', text: diff } : command ? { kind: 'output', text: command.aggregated_output } : failure
+    const body: Block | undefined = diff !== undefined && diff !== '' ? { kind: 'diff', text: diff } : command ? { kind: 'output', text: command.aggregated_output } : (steps ?? failure)
     if (body) this.excerpt(item.tool_name, body)
     else if (output) this.detail = { title: words, body: [{ kind: 'text', text: output.output }] }
   }

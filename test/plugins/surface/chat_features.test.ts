@@ -91,6 +91,32 @@ describe('the chat on a screen', () => {
     expect(said(peer)).toEqual([expect.stringContaining('Say to-prod and deploy.'), expect.stringContaining('Review a.txt with care.')])
   }, 60_000)
 
+  it('shows what was asked and answered, the steps of a task, an error once, and pages of help, agents, schedules and what happened', async () => {
+    const questions = [{ id: 'q', header: 'Color', question: 'Which color?', options: [{ label: 'Red', description: 'warm' }, { label: 'Blue', description: 'cold' }] }]
+    const { place } = await furnished([{ toolCalls: [call('request_user_input', { questions })] }, { toolCalls: [call('task_tracker', { action: 'create', title: 'T', items: ['first step', 'second step'] })] }, { content: 'asked.' }])
+    const { type, until, gone, end, text } = await drawn(place, ['chat'], { columns: 110 })
+    await until(/^peer\/m · ask/m)
+    type('ask\r')
+    await until('Which color?')
+    type('\u001b[B')
+    await until(/→ Blue/)
+    type('\r')
+    await until(/^asked\.$/m)
+    expect(text()).toMatch(/^ {2}Which color\? Blue$[^]*^✓ task_tracker .*\n +1 \[ \] first step\n +2 \[ \] second step$/m)
+    for (const [command, wanted] of [['/help', /\/agents +Shows[^]*\/clear +Begins/], ['/agents', /explorer +builtin/], ['/schedule', /There are no schedules/], ['/trace', /✓ request_user_input/]] as const) {
+      type(`${command}\r`)
+      await until(/q leaves/)
+      await until(wanted)
+      type('q')
+      await gone(/q leaves/)
+    }
+    type('more\r')
+    await until(/VT_LLM_REQUEST: The model server answered 400/)
+    expect(text().split('The model server answered 400').length).toBe(2)
+    type('\u0004')
+    expect(await end()).toBe(0)
+  }, 60_000)
+
   it('is drawn at once with flags too, and with wrong ones the terminal is given back', async () => {
     const { peer, place } = await furnished([{ content: 'first answer' }, { content: 'second answer' }])
     const first = await drawn(place, ['chat'])

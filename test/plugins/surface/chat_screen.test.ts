@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call, home, startPeer } from '../../support/peer.js'
@@ -139,7 +141,10 @@ describe('the chat on a screen', () => {
     await until(/Answering \d+ s .*Enter waits · Esc interrupts/)
     type('\u001b')
     await until('(stopped)')
+    await until(/^cancelled$/m)
     expect(text()).toContain('slow slow')
+    // It is said once.
+    expect(text()).not.toMatch(/run was cancelled|stopped your answer/)
     type('again\r')
     await until('quick')
     type('\u0004')
@@ -171,16 +176,19 @@ describe('the chat on a screen', () => {
   }, 60_000)
 
   it('shows what a command prints while it runs, the last lines of it after, and all of it by Ctrl-O', async () => {
-    const command = 'for n in 1 2 3; do echo start-$n.; sleep 0.2; done; seq 100 130; sleep 1; echo done'
-    const { type, until, end, text } = await chat([run(command), { content: 'ran' }], ['--mode', 'auto', 'chat'], { columns: 110 })
+    // It goes on when what stands there was seen.
+    const command = 'for n in 1 2 3; do echo start-$n.; done; until [ -e go ]; do sleep 0.1; done; seq 100 130; until [ -e on ]; do sleep 0.1; done; echo done'
+    const { type, until, end, text, place } = await chat([run(command), { content: 'ran' }], ['--mode', 'auto', 'chat'], { columns: 110 })
     await until(/^peer\/m · auto/m)
     type('run it\r')
     await until('May unified_exec')
     await sleep(500)
     type('y')
     await until(/^ +start-2\.$/m)
+    writeFileSync(join(place.root, 'go'), '')
     await until(/^ +130$/m)
     expect(text()).not.toMatch(/^ +110$/m)
+    writeFileSync(join(place.root, 'on'), '')
     await until(/^ran$/m)
     expect(text()).toMatch(/✓ unified_exec [^✓]*exit\s+0 [^✓]*\n(?: +\d+\n){7} +done\n +27 lines more: Ctrl-O shows all/)
     type('\u000f')

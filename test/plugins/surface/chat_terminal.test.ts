@@ -91,19 +91,14 @@ describe('the chat in a storm', () => {
     held.push(place)
     const at = await drawn(place, ['--norc', '--noprofile', '-i'], { program: '/bin/bash' })
     await at.until(/\$ $/m)
-    for (const words of ['chat --surface alternate', 'chat']) {
-      at.type(`'${process.execPath}' '${bin}' ${words} & echo pid-$!.; fg\r`)
-      await at.until(ready)
-      const pid = Number([...at.text().matchAll(/pid-(\d+)\./g)].at(-1)?.[1] ?? [...at.raw().matchAll(/pid-(\d+)\./g)].at(-1)![1])
-      if (words === 'chat') {
-        at.type('again\r')
-        await at.until('fine.')
-        at.type('\u0004')
-      } else {
-        at.type('tell me\r')
-        await at.until('slow slow')
-        process.kill(pid, 'SIGKILL')
-      }
+    for (const [round, words] of ['chat --surface alternate', 'chat'].entries()) {
+      at.type(`'${process.execPath}' '${bin}' ${words} & echo pid-${round}-$!.; fg\r`)
+      await expect.poll(() => count(at.raw(), 'peer/m, mode ask, session '), { timeout: 30_000 }).toBe(round + 1)
+      const pid = Number(new RegExp(`pid-${round}-(\\d+)\\.`).exec(at.raw())![1])
+      at.type(round === 0 ? 'tell me\r' : 'again\r')
+      await at.until(round === 0 ? 'slow slow' : 'fine.')
+      if (round === 0) process.kill(pid, 'SIGKILL')
+      else at.type('\u0004')
       await expect.poll(() => isGone(pid), { timeout: 30_000 }).toBe(true)
     }
     at.type('echo typed-$((40 + 2))\r')
