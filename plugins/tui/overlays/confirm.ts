@@ -16,9 +16,10 @@ export class Confirm implements OpenOverlay {
   constructor(private readonly about: Overlay & { kind: 'confirm' }) {}
 
   rows(columns: number, room: number, theme: Theme, focused: boolean): { rows: string[]; cursor?: CursorPlace } {
-    const { title, body, answers } = this.about
+    const { title, body } = this.about
     const all = body.flatMap((block) => blockRows(block, columns - 2, theme)).map((row) => `${theme.yellow('│')} ${row}`)
-    const most = Math.max(1, room - 3)
+    const keys = this.keyRows(columns, theme, focused)
+    const most = Math.max(1, room - 2 - keys.length)
     this.above = Math.max(0, Math.min(this.above, all.length - most))
     const left = all.length - this.above - most
     const part = all.slice(this.above, this.above + most)
@@ -28,8 +29,21 @@ export class Confirm implements OpenOverlay {
       const { label, line } = this.writing
       return { rows: [...head, `${label}: ${visibleLine(line.text)}`], cursor: { row: head.length, column: visibleWidth(label) + 2 + line.column } }
     }
-    const keys = answers.map(({ key, label }) => `${theme.bold(key)} ${label}`).join(theme.dim(' · '))
-    return { rows: [...head, focused ? keys : `${theme.dim('Tab, then:')} ${keys}`] }
+    return { rows: [...head, ...keys] }
+  }
+
+  /** The keys with what they answer, each as a whole in one row. */
+  private keyRows(columns: number, theme: Theme, focused: boolean): string[] {
+    const rows: string[] = []
+    let row = focused ? '' : theme.dim('Tab, then:')
+    for (const [at, { key, label }] of this.about.answers.entries()) {
+      const text = `${theme.bold(key)} ${label}`
+      const joined = row === '' ? text : `${row}${at === 0 ? ' ' : theme.dim(' · ')}${text}`
+      const fits = row === '' || visibleWidth(joined) <= columns
+      if (!fits) rows.push(row)
+      row = fits ? joined : text
+    }
+    return [...rows, row]
   }
 
   key(data: string): OverlayAnswer | undefined {

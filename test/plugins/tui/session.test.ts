@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { spawnSession, type SessionOptions, type UiEvent } from '../../../build/plugins/tui/index.js'
+import { spawnSession, themeOfTerminal, type SessionOptions, type UiEvent } from '../../../build/plugins/tui/index.js'
 import { memoryTerminal } from '../../support/memory_terminal.js'
 import { faultsOf } from '../../support/screen.js'
 
@@ -343,6 +343,12 @@ describe('a question', () => {
     await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'c', value: 'why', text: 'do that' })
   })
 
+  it('shows every key in a narrow terminal too', async () => {
+    const { handle, until } = session({}, { columns: 26, rows: 12 })
+    handle.send({ type: 'overlay', overlay: { kind: 'confirm', id: 'n', title: 'May it?', body: [{ kind: 'text', text: 'long\n'.repeat(20) }], answers: ['yes', 'yes, for this session', 'always', 'no', 'no, and what instead'].map((label, at) => ({ key: String(at), value: label, label })), texts: [] } })
+    await until(/^0 yes\n1 yes, for this session\n2 always · 3 no\n4 no, and what instead$/m)
+  })
+
   it('that offers a list is narrowed by typing', async () => {
     const { type, events, handle, until } = session()
     handle.send({ type: 'overlay', overlay: { kind: 'select', id: 'm', title: 'Which model?', choices: ['anthropic/opus', 'openai/gpt', 'openai/mini'].map((value) => ({ value, label: value })) } })
@@ -361,6 +367,13 @@ describe('a question', () => {
     type('q')
     await expect.poll(text).not.toContain('row 99')
   })
+})
+
+it('the colors follow the terminal and the wish for none', () => {
+  expect(themeOfTerminal({})).toBe('dark')
+  expect(themeOfTerminal({ COLORFGBG: '0;15' })).toBe('light')
+  expect(themeOfTerminal({ COLORFGBG: '15;0' })).toBe('dark')
+  expect(themeOfTerminal({ COLORFGBG: '0;15', NO_COLOR: '1' })).toBe('none')
 })
 
 it('a terminal that is none, too small or cannot move its cursor is refused with what to do instead', () => {
