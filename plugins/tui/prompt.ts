@@ -7,6 +7,7 @@ import type { SessionOptions } from './types.js'
 
 const border = '\u0000'
 const mark = '> '
+const mostOffered = 8
 
 /** The editor with its mark, without the frame that the library draws around it. */
 export class PromptEditor {
@@ -14,10 +15,10 @@ export class PromptEditor {
   private readonly editor: Editor
   private readonly menu: MenuCompletion
 
-  constructor({ slashCommands, files }: Pick<SessionOptions, 'slashCommands' | 'files'>, private theme: () => Theme, terminal: { rows(): number; changed(): void }) {
+  constructor({ slashCommands, files }: Pick<SessionOptions, 'slashCommands' | 'files'>, private theme: () => Theme, private readonly terminal: { rows(): number; changed(): void }) {
     // What the editor asks of the renderer that it was made for.
     const host = { requestRender: () => terminal.changed(), terminal: { get rows() { return terminal.rows() } } }
-    this.editor = new Editor(host as unknown as TUI, editorTheme(theme), { autocompleteMaxVisible: 8 })
+    this.editor = new Editor(host as unknown as TUI, editorTheme(theme), { autocompleteMaxVisible: mostOffered })
     this.editor.focused = true
     this.menu = new MenuCompletion(slashCommands, files)
     this.editor.setAutocompleteProvider(this.menu)
@@ -57,6 +58,8 @@ export class PromptEditor {
   /** Its rows, and where the cursor stands in them; `drawn`: the cursor of the terminal is elsewhere. */
   rows(columns: number, drawn = false): { rows: string[]; cursor: CursorPlace } {
     const { bold, cyan, dim, inverse } = this.theme()
+    // Of the menu a low terminal shows less, so that what is typed stays in sight.
+    this.editor.setAutocompleteMaxVisible(Math.min(mostOffered, this.terminal.rows() - 5))
     let cursor: CursorPlace = { row: 0, column: mark.length }
     const rows: string[] = []
     let below = false

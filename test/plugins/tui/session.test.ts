@@ -314,6 +314,12 @@ describe('the editor', () => {
   })
 })
 
+it('the menu leaves what is typed in sight in a low terminal', async () => {
+  const { type, until } = session({ slashCommands: Array.from({ length: 12 }, (_, at) => ({ name: `c${at}`, description: 'Does it' })) }, { columns: 30, rows: 8 })
+  type('/')
+  await until(/^> \/\n +→ \/c0[^]*\/c2/m)
+})
+
 describe('a question', () => {
   const overlay = (id: string) => ({ type: 'overlay' as const, overlay: { kind: 'confirm' as const, id, title: 'May it?', body: [{ kind: 'diff' as const, text: '-old\n+new' }], answers: [{ key: 'y', value: 'yes', label: 'yes' }, { key: 'n', value: 'no', label: 'no' }, { key: 'w', value: 'why', label: 'no, because' }], texts: [{ value: 'why', label: 'No' }] } })
 
