@@ -54,15 +54,15 @@ async function filesByRipgrep(context: Context, directory: Handle, discovery: Wa
   /** No file behind this one is among the first. */
   let last: string | undefined
   const keepFirst = (): void => {
-    // Whatever the order in which they are told.
-    files = firstInPathOrder(files, (path) => path, walkLimits.entries).slice(0, walkLimits.entries)
+    // Whatever the order in which they are told; those that were kept are in order already.
+    files = files.sort(byPath).slice(0, walkLimits.entries)
     last = files.at(-1)
   }
   const take = names((name) => {
     const path = prefix + name
     if ((last !== undefined && byPath(path, last) > 0) || !passes(path, false) || !seenBelow(context, directory, path)) return
     files.push(path)
-    if (files.length >= 2 * walkLimits.entries) keepFirst()
+    if (files.length >= 1.5 * walkLimits.entries) keepFirst()
   })
   const limits = { signal: context.signal, seconds: walkLimits.seconds }
   const walk = { max_depth: walkLimits.depth, ...discovery }
