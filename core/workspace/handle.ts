@@ -1,4 +1,4 @@
-import { closeSync, opendirSync, read, readdirSync, readSync, statSync, type BigIntStats } from 'node:fs'
+import { closeSync, fstatSync, opendirSync, read, readdirSync, readSync, statSync, type BigIntStats } from 'node:fs'
 import { encodeName, problem, systemRefusal, shownPath } from '../base/index.js'
 import { reference, statOf, type Directory } from './directory.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
@@ -64,8 +64,9 @@ const byName = (a: Named, b: Named): number => (a.name < b.name ? -1 : 1)
 /** A folder that takes more bytes itself holds so many names that all of them at once are too many. */
 const vastFolder = 4 * 1024 * 1024
 
-function namesIn(ref: string, most: number): Named[] {
-  if (most < Infinity && statSync(ref).size > vastFolder) return firstNamesIn(ref, most)
+function namesIn({ ref, fd }: Pick<Directory, 'ref' | 'fd'>, most: number): Named[] {
+  // A descriptor is asked sooner than a path through it.
+  if (most < Infinity && (fd < 0 ? statSync(ref) : fstatSync(fd)).size > vastFolder) return firstNamesIn(ref, most)
   const entries = readdirSync(ref, { withFileTypes: true })
   // Bytes are slower.
   const named = entries.some(({ name }) => isInexact(name))
@@ -146,7 +147,7 @@ class Opened implements Handle {
 
   names(most = Infinity): Named[] {
     try {
-      return namesIn(this.ref, most)
+      return namesIn(this.held, most)
     } catch (error) {
       throw systemRefusal(error, this.path)
     }
