@@ -172,8 +172,11 @@ function once<T>(make: () => T): () => T {
 }
 
 /** Who turns the data of a manifest without a module into a function. */
-export const adapterOf = ({ manifest }: Contribution, adapters: ReadonlyMap<string, Contribution>): Contribution | undefined =>
-  moduleOf(manifest) === undefined && !manifest.alias ? [...adapters].find(([key]) => Object.hasOwn(manifest, key))?.[1] : undefined
+export function adapterOf({ manifest }: Contribution, adapters: ReadonlyMap<string, Contribution>): Contribution | undefined {
+  if (moduleOf(manifest) !== undefined || manifest.alias) return undefined
+  for (const [key, adapter] of adapters) if (Object.hasOwn(manifest, key)) return adapter
+  return undefined
+}
 
 /** A member of a value from a manifest, never one that all objects have. */
 const own = <T>(value: unknown, name: string | number): T | undefined => (Object.hasOwn(Object(value) as object, name) ? (value as Record<string | number, T>)[name] : undefined)
