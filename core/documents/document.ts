@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import type { LineCounter, Node, Document as Tree } from 'yaml'
@@ -55,6 +55,8 @@ export function readBytes(file: string, { within, limit = limits.bytes, real = r
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stat = fstatSync(fd)
+    // A folder on the way may have become a link since.
+    if (within !== undefined && !inside(real(within), placeOf(fd, path))) throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
     if (!stat.isFile()) throw refuse('VT_MANIFEST_INVALID', `${file} is not a regular file.`, file)
     const bytes = Buffer.allocUnsafe(Math.min(stat.size, limit) + 1)
     let length = 0
@@ -63,6 +65,15 @@ export function readBytes(file: string, { within, limit = limits.bytes, real = r
     return bytes.subarray(0, length)
   } finally {
     closeSync(fd)
+  }
+}
+
+/** Where an open file lies, where the system tells it. */
+function placeOf(fd: number, path: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    return realpathSync(path)
   }
 }
 

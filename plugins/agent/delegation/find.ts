@@ -5,6 +5,7 @@ import { readBytes } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { leaves } from '../../../core/registry/index.js'
 import { openTrust, type TrustItem } from '../../../core/trust/index.js'
+import { hiddenBy } from '../../../core/workspace/index.js'
 import { AgentError, messageOf } from '../base/index.js'
 import { agentLimits, parseAgent, type AgentRemark, type AgentText } from './definition.js'
 
@@ -115,8 +116,8 @@ function filesIn({ folder, files }: Place, faults: AgentFault[]): readonly strin
 function definitionIn(place: Place, file: string, kernel: Kernel, faults: AgentFault[]): AgentDefinition | undefined {
   let bytes: Buffer
   try {
-    if (place.source === 'workspace' && !inside(kernel.workspace, realpathSync(file))) throw new AgentError('VT_PATH_OUTSIDE', 'The link leads out of the workspace')
-    bytes = readBytes(file, { limit: agentLimits.file })
+    if (place.source === 'workspace') refuseKept(kernel, file)
+    bytes = readBytes(file, { limit: agentLimits.file, within: place.source === 'workspace' ? kernel.workspace : undefined })
   } catch (error) {
     faults.push({ severity: 'error', message: error instanceof VtError ? error.message : `The file cannot be read: ${messageOf(error)}.`, line: 1, file })
     return undefined
@@ -128,6 +129,14 @@ function definitionIn(place: Place, file: string, kernel: Kernel, faults: AgentF
   const asks = foreign && asksForMore(agent)
   const item = asks && source === 'workspace' ? { item: itemOf(agent, file, bytes, kernel.workspace) } : {}
   return { ...agent, source, file, ...(plugin !== undefined && { plugin }), trusted: !foreign, ...item }
+}
+
+/** Throws for a definition of the repository that a link leads out of the workspace, or that a rule keeps from tools: its words go into a prompt. */
+function refuseKept({ workspace, settings }: Kernel, file: string): void {
+  const real = realpathSync(file)
+  if (!inside(workspace, real)) throw new AgentError('VT_PATH_OUTSIDE', 'The link leads out of the workspace')
+  const isHidden = hiddenBy(settings, workspace)
+  if ([file, real].some((path) => isHidden?.(relative(workspace, path)))) throw new AgentError('VT_POLICY_DENIED', 'A rule denies reading it')
 }
 
 /** Does a definition want to do more than read? One that says nothing wants everything. */

@@ -2,7 +2,7 @@ import { findProgram, searchPath, toText } from '../../../core/base/index.js'
 import type { CallFacts } from './facts.js'
 import { changesFolder, commandFolders, targetOf } from './folders.js'
 import { gitOptions, isGit, lookedAt, looksWithGit, programOfUser, showsContents } from './git.js'
-import { isInside, namesOfWord, reached, type WordPlace } from './named.js'
+import { isInside, meetsLinkOut, namesOfWord, reached, type WordPlace } from './named.js'
 import { readOnlyFiles } from './read_only.js'
 import { configuredPrograms, hooksOfLooking, startsNothing } from './repository.js'
 import type { Rule, RuleSet } from './rule.js'
@@ -137,6 +137,8 @@ export async function readsOnly(argv: Argv, places: WordPlace[], facts: CallFact
   const files = filesOf(argv)
   if (!files || !isInstalled(argv[0]!.text, facts.workspace.root) || (isGit(argv) && !(await gitMayLook(argv, facts, rules)))) return false
   for (const file of new Set(files)) if (!(await inAll(file, places))) return false
+  const patterns = files.length > 0 ? argv.filter(({ kind }) => kind === 'glob') : []
+  for (const { text } of patterns) for (const place of places) if (await meetsLinkOut(text, place)) return false
   return places.length > 0
 }
 

@@ -1,3 +1,4 @@
+import { wildcard } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 
 /** Where a word is read: the folder of the command, relative to the workspace. */
@@ -18,6 +19,29 @@ export async function isInside(word: string, place: WordPlace): Promise<boolean>
   } catch (error) {
     return (error as { code?: string }).code === 'VT_PATH_NOT_FOUND'
   }
+}
+
+const mostMet = 2000
+/** Whether a pattern in a word meets a link that leads out: who lists what the shell puts in its place goes through it. */
+export async function meetsLinkOut(word: string, place: WordPlace): Promise<boolean> {
+  const names = word.split('/')
+  const first = names.findIndex((name) => isPattern.test(name))
+  let folders = [names.slice(0, first).join('/') || '.']
+  for (const name of names.slice(first)) {
+    const matches = wildcard(name.replace(/\[[^\]]*\]|\?/g, '*'))
+    const inner = isPattern.test(name) ? (await Promise.all(folders.map((folder) => foldersIn(folder, matches, place)))).flat() : folders.map((folder) => `${folder}/${name}`)
+    if (inner.length > mostMet || (await Promise.all(inner.map((one) => isInside(one, place)))).includes(false)) return true
+    folders = inner
+  }
+  return false
+}
+const isPattern = /[*?[]/
+
+/** The folders and links in a folder whose names match. */
+async function foldersIn(folder: string, matches: (name: string) => boolean, place: WordPlace): Promise<string[]> {
+  const path = reached(folder, place)
+  const entries = path === undefined ? [] : await place.workspace.names(path).catch(() => [])
+  return entries.filter(({ name, kind }) => (kind === 'link' || kind === 'directory') && matches(name)).map(({ name }) => `${folder}/${name}`)
 }
 
 /** Every name by which a rule may know the file: as it is written, as it lies in the workspace, and where links lead. */

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { inside, makeFolder } from '../../../core/base/index.js'
@@ -142,7 +142,7 @@ function deniedOf({ workspace, settings }: Confinement, home: string): string[] 
 
 /**
  * Why a sandbox around this workspace would not hold. A name that it has to keep and that is a link: what it leads to is kept, the link
- * itself could be put up anew. Only git's own, our own and those the user names; of the others, commands may make such as are missing anyhow.
+ * itself could be put up anew. A file with a second name could be written by that one. Only git's own, our own and those the user names; of the others, commands may make such as are missing anyhow.
  */
 export function obstacle({ workspace, settings, steering }: Confinement): { path: string; why: string } | undefined {
   if (['/usr', '/etc', '/proc', '/dev'].some((path) => inside(workspace, path))) return { path: workspace, why: 'it holds the system itself' }
@@ -150,7 +150,16 @@ export function obstacle({ workspace, settings, steering }: Confinement): { path
   const own = ['.git', '.vtcode'].map((name) => join(workspace, name))
   const ofGit = (steering?.links ?? []).filter((path) => /(^|\/)\.git(\/|$)/.test(path.slice(workspace.length)))
   const link = [...own, ...ofGit, ...foldersOf(held, workspace), ...held].find(isLink)
-  return link === undefined ? undefined : { path: link, why: 'it is a symbolic link, which a command could replace' }
+  if (link !== undefined) return { path: link, why: 'it is a symbolic link, which a command could replace' }
+  const kept = (steering?.readOnly ?? []).filter((path) => own[1] === path || steering!.gitFolders.some((folder) => inside(folder, path)))
+  const doubled = kept.flatMap((path) => [path, ...filesIn(path)]).find(hasSecondName)
+  return doubled === undefined ? undefined : { path: doubled, why: 'it is a hard link: under its other name a command could write it' }
+}
+
+const filesIn = (path: string): string[] => (isFolder(path) ? readdirSync(path).map((name) => join(path, name)) : [])
+function hasSecondName(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  return stat !== undefined && stat.isFile() && stat.nlink > 1
 }
 
 function isLink(path: string): boolean {

@@ -125,6 +125,19 @@ describe.skipIf(none)(`what steers programs and a command in the sandbox makes a
     expect(await call(booted, { action: 'run', command: 'sh do.sh', workdir: 'packages/p49' })).toMatchObject({ ok: true, output: { exit_code: 0 } })
   })
 
+  it('keeps nobody from work among 200 packages', async () => {
+    for (let index = 0; index < 200; index++) {
+      mkdirSync(join(booted.root, `packages/group${index % 9}/p${index}/src`), { recursive: true })
+      for (const [name, text] of [['package.json', '{}'], ['src/a.js', 'x\n'], ['AGENTS.md', 'x\n']] as const) writeFileSync(join(booted.root, `packages/group${index % 9}/p${index}`, name), text)
+    }
+    git(booted.root, 'add', '.')
+    git(booted.root, '-c', 'user.name=a', '-c', 'user.email=a@b.c', 'commit', '-q', '-m', 'one')
+    const made = await booted.call('unified_exec', { action: 'run', command: 'echo y > packages/group1/p190/src/a.js && git status --short packages' }, { approve: () => true })
+    expect(made).toMatchObject({ ok: true, output: { stdout: ' M packages/group1/p190/src/a.js\n', exit_code: 0 } })
+    expect(await booted.call('unified_exec', { action: 'run', command: 'git diff --stat' })).toMatchObject({ ok: true, output: { exit_code: 0 } })
+    expect(await booted.call('unified_file', { action: 'delete', path: 'packages/group2', recursive: true }, { approve: () => true })).toMatchObject({ ok: true })
+  })
+
   it('is left alone where it was there before, and where a command makes what steers nothing', async () => {
     writeFileSync(join(booted.root, '.envrc'), 'mine')
     const result = await run({ command: 'echo a > plain; mkdir -p .github .vtcode/plans; git add plain' })

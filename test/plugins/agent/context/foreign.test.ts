@@ -7,6 +7,7 @@ import { createAgent } from 'vtcode/agent'
 import { bootKernel } from 'vtcode/test'
 import { agentSettings } from '../../../../build/plugins/agent/base/index.js'
 import { instructionText } from '../../../../build/plugins/agent/context/index.js'
+import { findAgents } from '../../../../build/plugins/agent/delegation/index.js'
 import { scene, type Scene } from '../../../support/inside.js'
 import { call, settingsFor } from '../../../support/peer.js'
 
@@ -99,6 +100,16 @@ describe('instructions are read as a call would read them', () => {
     })
     expect(text).not.toContain(secret)
     for (const kept of ['of the docs', 'plain', 'of the rules', '<instructions path=".env">\n(not shown: ', '<instructions path="docs/linked.md">\n(not shown: ']) expect(text).toContain(kept)
+  })
+  it('a definition of an agent is none of what a rule denies, and none from outside of the workspace', async () => {
+    const words = `---\nname: planted\ndescription: Words of the user.\n---\n${secret}\n`
+    await using made = await bootKernel({ files: { '.env': words, '.vtcode/agents/plain.md': words.replace('planted', 'plain').replace(secret, 'of the repository') }, config: deny as never })
+    writeFileSync(join(made.root, '../outside.md'), words)
+    for (const [name, target] of [['a.md', '../../.env'], ['b.md', '../../../outside.md']] as const) symlinkSync(target, join(made.root, '.vtcode/agents', name))
+    const { agents, faults } = findAgents(made.kernel, { HOME: made.home })
+    expect(agents.filter(({ source }) => source === 'workspace').map(({ name }) => name)).toEqual(['plain'])
+    expect(faults.map(({ message }) => message)).toEqual(expect.arrayContaining(['The file cannot be read: A rule denies reading it.', 'The file cannot be read: The link leads out of the workspace.']))
+    expect(JSON.stringify(agents)).not.toContain(secret)
   })
   it('above the workspace a link does not lead out of the repository, and a rule holds', async () => {
     const s = await scene([], { boot: { files: { 'repo/AGENTS.md': 'of the root\n@notes.md\n@.env\n@../outside.md\n@secret/key.md\n', 'repo/notes.md': 'noted', 'repo/.env': `dotenv ${secret}`, 'repo/secret/key.md': `key ${secret}`, 'outside.md': `outside ${secret}`, 'repo/sub/a.txt': '' } } })

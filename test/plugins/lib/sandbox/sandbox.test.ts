@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdtempSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -23,6 +23,18 @@ describe('a workspace', () => {
     expect(obstacle(await place())).toMatchObject({ path: join(folder, 'ws/.vtcode'), why: expect.stringContaining('symbolic link') })
     rmSync(join(folder, 'ws/.vtcode'))
     expect(obstacle(await place())).toBe(undefined)
+  })
+  it('in which a file of git or of this program has a second name, by which a command could write it, is none either', async () => {
+    spawnSync('git', ['init', '-q'], { cwd: join(folder, 'ws') })
+    expect(obstacle(await place())).toBe(undefined)
+    for (const name of ['.git/config', '.git/hooks/pre-commit', '.git/info/attributes', '.vtcode/tool-policy.json']) {
+      const file = join(folder, 'ws', name)
+      if (!existsSync(file)) writeFileSync(file, '')
+      linkSync(file, join(folder, 'ws/other'))
+      expect(obstacle(await place())).toMatchObject({ path: file, why: expect.stringContaining('hard link') })
+      rmSync(join(folder, 'ws/other'))
+      expect(obstacle(await place())).toBe(undefined)
+    }
   })
 })
 

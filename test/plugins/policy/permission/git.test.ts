@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { bootKernel, matches, type Booted } from 'vtcode/test'
+import { describe, expect, it, vi } from 'vitest'
+import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
 import type { Config, Mode } from 'vtcode'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -344,6 +344,22 @@ describe('a repository that wants a program started, or a file shown', () => {
     git(made.root, 'init', '-q')
     matches(await made.call('unified_exec', { action: 'run', command: 'git rev-parse --git-dir' }), { ok: true, output: { stdout: '.git\n' } })
     expect([await say(made, 'git status'), await say(made, 'git diff'), existsSync(join(other.root, 'marker'))]).toEqual(['run', 'run', false])
+  })
+
+  it('is looked at by a git that is told to start no watcher, no hook and no fetch, and to take no folder of plain files for a repository', async () => {
+    await using programs = await tempWorkspace({})
+    const real = execFileSync('which', ['git'], { encoding: 'utf8' }).trim()
+    const shim = `#!/bin/sh\n[ "$1" = branch ] || exec ${real} "$@"\ni=0; while [ $i -lt "$GIT_CONFIG_COUNT" ]; do eval "echo \\"\\$GIT_CONFIG_KEY_$i=\\$GIT_CONFIG_VALUE_$i\\""; i=$((i+1)); done\necho "$GIT_NO_LAZY_FETCH $GIT_OPTIONAL_LOCKS $GIT_CONFIG_NOSYSTEM $GIT_CONFIG_GLOBAL"\n`
+    await writeFile(join(programs.root, 'git'), shim, { mode: 0o755 })
+    await using made = await repository()
+    vi.stubEnv('PATH', `${programs.root}:${process.env['PATH']}`)
+    try {
+      const told = await made.call('unified_exec', { action: 'run', command: 'git branch' })
+      const lines = told.ok ? String(told.output['stdout']).trim().split('\n') : []
+      expect(lines).toEqual(expect.arrayContaining(['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.pager=cat', 'protocol.allow=never', 'safe.bareRepository=explicit', 'log.showSignature=false', '1 0 1 /dev/null']))
+    } finally {
+      vi.unstubAllEnvs()
+    }
   })
 
   it('gets no program started at the command line or over MCP either', async () => {

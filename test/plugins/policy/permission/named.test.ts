@@ -30,6 +30,10 @@ it('a file that a rule keeps is kept under every name a command may have for it'
 
 it('what only reads is asked for where its words lead out, also behind a link', async () => {
   await using made = await boot()
+  await symlink('/etc', join(made.root, 'src/beyond'))
+  await symlink('../a.txt', join(made.root, 'src/within'))
+  for (const command of ['ls src/*', 'ls src/b*d', 'ls ./s*/beyond', 'ls src/../src/[a-c]*', 'ls link/*', 'du -s src/bey*', 'ls src/* | head -3']) expect([command, await say(made, command)]).toEqual([command, 'ask'])
+  for (const command of ['ls src/*.txt', 'ls src/w*', 'echo src/*', 'ls s*/a.txt']) expect([command, await say(made, command)]).toEqual([command, 'run'])
   for (const command of ['cat out/passwd', 'cat out/../etc/passwd', 'cat self/../x', 'cat link/../../x', `cat ${made.root}/self/../x`, `cat ${made.root}/../x`, 'cat < out/../etc/passwd', { command: 'cat ../x', workdir: 'self' }]) {
     expect([command, await say(made, command)]).toEqual([command, 'ask'])
   }
