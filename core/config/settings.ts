@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { deepFreeze, problem, programFile, report, sha256, usualWaits, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
-import { consentPlace, copyOf, identityOf, inCopy, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
+import { consentPlace, copyOf, identityOf, inCopy, itemForConfig, itemForValue, keepStanding, type TrustItem } from '../trust/index.js'
 import type { Config } from './config_types.js'
 import { merge } from './merge.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type SettingsSource } from './source.js'
@@ -27,6 +27,8 @@ export interface SettingsOptions {
   env: Record<string, string | undefined>
   /** Whether the user agreed to this item of the workspace, with this content. Default: to none. */
   trusted?: (id: string, digest: string) => boolean
+  /** Somebody looks at what waits for consent: what `trusted` answers is no consent of the user. */
+  surveying?: true
   /** The time limit, in milliseconds, for settings in code that run in a process of their own. */
   wait?: number
 }
@@ -50,7 +52,9 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   const items: TrustItem[] = []
   const agreed = (item: TrustItem): boolean => {
     items.push(item)
-    return trusted(item.id, item.digest)
+    const yes = trusted(item.id, item.digest)
+    if (yes && options.surveying !== true) keepStanding(workspace, item.id, item)
+    return yes
   }
   const configs = [options.config ?? []].flat() as (Config | string)[]
   const sources = await fromFiles(options, configs, agreed, diagnostics)

@@ -10,7 +10,7 @@ import { itemFor, itemForSkill, needsConsent, treesOnce, withSentences, type Tru
  */
 export async function consentItems({ user, trust, ...options }: SettingsOptions & { user: string; trust: Trust }): Promise<TrustItem[]> {
   // Data that waits for consent may name more manifests, so the search treats its consent as given.
-  const loaded = await loadSettings({ ...options, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
+  const loaded = await loadSettings({ ...options, surveying: true, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
   const { contributions, packages } = await discoverManifests({ ...options, user, loaded })
   const found = new Map(loaded.items.map((item) => [item.id, item]))
   const tree = treesOnce()

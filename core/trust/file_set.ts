@@ -86,13 +86,20 @@ export class FileSet {
     return names
   }
 
+  /** Whether anything in a folder bears this name, or goes on with a dot behind it. */
+  holds(folder: string, name: string): boolean {
+    return this.#listing(folder).has(name) || this.#stemsOf(folder).has(name)
+  }
   /** The paths in the same folder that go on with a dot where this one ends. */
   listedLike(path: string): string[] {
     const folder = dirname(path)
     if (path === this.root || !inside(this.root, folder) || !this.isListed(folder)) return []
+    return (this.#stemsOf(folder).get(folded(basename(path))) ?? []).map((name) => join(folder, name))
+  }
+  #stemsOf(folder: string): ReadonlyMap<string, string[]> {
     const stems = this.#stems.get(folder) ?? stemsIn(folder)
     this.#stems.set(folder, stems)
-    return (stems.get(folded(basename(path))) ?? []).map((name) => join(folder, name))
+    return stems
   }
 
   /** Follows a path as the system does, and adds the links on its way. */
@@ -141,7 +148,7 @@ function statOf(path: string): Stats | undefined {
 }
 
 // As some volume would compare them.
-const folded = (name: string): string => name.normalize('NFC').toLowerCase()
+export const folded = (name: string): string => name.normalize('NFC').toLowerCase()
 
 /** Names by each beginning of theirs that ends before a dot. */
 function stemsIn(folder: string): Map<string, string[]> {

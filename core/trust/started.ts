@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { inside, isObject, VtError } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import { addModule } from './closure.js'
-import type { FileSet } from './file_set.js'
+import { folded, type FileSet } from './file_set.js'
 import { fileWordsOf } from './words.js'
 
 /** Folders in which a word of a command may begin: the workspace, that of the manifest, and each that is named. */
@@ -34,10 +34,22 @@ const readUnasked: [programs: RegExp, files: string[], followed?: string[]][] = 
 /** The path that a name such as `package.module` or `Package::Module` stands for. */
 const dottedPath = (place: string, word: string): string[] => (/^\w+(?:(?:\.|::)\w+)+$/.test(word) ? [resolve(place, word.replace(/\.|::/g, '/'))] : [])
 
+/** A text that may name a file, with what its first name may be; none where it begins elsewhere. */
+interface Word {
+  text: string
+  first: string[]
+}
+function wordOf(text: string): Word {
+  const [name = ''] = text.split('/', 1)
+  if (name === '' || name === '.' || name === '..') return { text, first: [] }
+  return { text, first: [...new Set([name, name.split(/\.|::/, 1)[0]!].map(folded))] }
+}
+
 /** The files that the programs of one item are started with, as they are found. */
 export class Started {
   readonly #places: Set<string>
   readonly #followed = new Map<string, string[]>()
+  readonly #words = new Map<string, Word[]>()
 
   /** `starting` are the texts that say what runs: each folder that they name is one in which a word may begin. */
   constructor(
@@ -45,14 +57,25 @@ export class Started {
     places: readonly string[],
     starting: ReadonlySet<string>,
   ) {
-    this.#places = new Set(this.#within(new Set(places), [...starting].flatMap((text) => [...fileWordsOf(text)])))
+    this.#places = new Set(this.#within(new Set(places), [...starting].flatMap((text) => this.#wordsIn(text))))
+  }
+
+  #wordsIn(text: string): Word[] {
+    const words = this.#words.get(text) ?? [...fileWordsOf(text)].map(wordOf)
+    this.#words.set(text, words)
+    return words
+  }
+
+  /** Whether a word may lead anywhere from a folder, by the names in it. */
+  #leads(place: string, { first }: Word): boolean {
+    return first.length === 0 || first.some((name) => this.set.holds(place, name))
   }
 
   /** These places with each folder that a word names from one of them. */
-  #within(places: Set<string>, words: readonly string[]): string[] {
+  #within(places: Set<string>, words: readonly Word[]): string[] {
     for (const word of words) {
-      for (const place of [...places]) {
-        for (const path of [this.#placed(place, word), ...dottedPath(place, word)]) if (places.size < MAX_FOLDERS && this.#kindOf(path) === 'folder') places.add(path)
+      for (const place of [...places].filter((one) => this.#leads(one, word))) {
+        for (const path of [this.#placed(place, word.text), ...dottedPath(place, word.text)]) if (places.size < MAX_FOLDERS && this.#kindOf(path) === 'folder') places.add(path)
       }
     }
     return [...places]
@@ -60,25 +83,26 @@ export class Started {
 
   /** Adds what a text names; of one that says what runs, folders too, and what its programs read unasked. Names of what is not covered begin with `!`. */
   taken(text: string, starts: boolean): string[] {
-    const words = fileWordsOf(text)
+    const words = this.#wordsIn(text)
     const places = [...this.#places]
-    if (!starts) return [...new Set([...words].flatMap((word) => places.flatMap((place) => this.#take(this.#placed(place, word), false))))]
-    const named = [...words].flatMap((word) => places.flatMap((place) => this.#pathsOf(place, word, true).flatMap((path) => this.#take(path, true))))
-    const programs = [...words].flatMap((word) => [basename(word), basename(word).replace(/[\d.]+$/, '')])
+    if (!starts) return [...new Set(words.flatMap((word) => places.filter((place) => this.#leads(place, word)).flatMap((place) => this.#take(this.#placed(place, word.text), false))))]
+    const named = words.flatMap((word) => places.flatMap((place) => this.#pathsOf(place, word, true).flatMap((path) => this.#take(path, true))))
+    const programs = words.flatMap(({ text }) => [basename(text), basename(text).replace(/[\d.]+$/, '')])
     const unasked = readUnasked.filter(([program]) => programs.some((name) => program.test(name)))
     const read = unasked.flatMap(([, files, followed = []]) => places.flatMap((place) => [...files, ...followed].flatMap((name) => this.#takeUnasked(join(place, name), followed.includes(name)))))
     return [...new Set([...named, ...read])]
   }
 
   /** Where a word may lead from a folder: to what it names, to what interpreters make of a name without its ending, to a program of packages. */
-  #pathsOf(place: string, word: string, starts: boolean): string[] {
+  #pathsOf(place: string, { text: word, ...rest }: Word, starts: boolean): string[] {
+    const binary = starts && !word.includes('/') && this.set.holds(place, 'node_modules') ? [join(place, 'node_modules/.bin', word)].filter((one) => this.set.isListed(one)) : []
+    if (!this.#leads(place, { text: word, ...rest })) return binary
     const path = this.#placed(place, word)
     if (!inside(this.set.root, path)) return []
     const dotted = dottedPath(place, word)
     const without = [path, ...dotted].flatMap((one) => this.set.listedLike(one).filter((other) => ending.test(other)))
     const within = starts ? [] : [path, ...dotted].filter((one) => this.#kindOf(one) === 'folder').flatMap((folder) => inFolders.map((name) => join(folder, name)))
-    const binary = starts && !word.includes('/') ? [join(place, 'node_modules/.bin', word)] : []
-    return [path, ...(starts ? dotted : []), ...without, ...within, ...binary].filter((one) => this.set.isListed(one))
+    return [...[path, ...(starts ? dotted : []), ...without, ...within].filter((one) => this.set.isListed(one)), ...binary]
   }
 
   /** Adds what lies at a path. Answers the names of what is covered by it, and of what cannot be. */
@@ -126,7 +150,7 @@ export class Started {
     const bytes = readBytes(real, { limit: MAX_SCRIPT })
     if (bytes.subarray(0, 8192).includes(0)) return []
     const text = basename(real) === 'package.json' ? scriptsIn(bytes.toString()) : bytes.toString()
-    const words = [...fileWordsOf(text)]
+    const words = this.#wordsIn(text)
     const places = this.#within(new Set([folder, dirname(real), ...this.#places]), words)
     return words.flatMap((word) => places.flatMap((place) => this.#pathsOf(place, word, false)).flatMap((path) => this.#takeNamed(path)))
   }

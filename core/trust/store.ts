@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { inside, makeFolder, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import { digestOf, itemFor, standingOf, type TrustItem } from './digest.js'
+import { keepStanding } from './standing.js'
 import { identityOf, treesOnce } from './tree.js'
 import { consentPlace } from './worktree.js'
 
@@ -81,7 +82,7 @@ export function openTrust(options: TrustOptions): Trust {
           const item = before && before.standing === standingOf(before.item) ? before.item : itemFor(contribution, workspace, tree)
           const standing = standingOf(item)
           if (standing !== undefined) known.set(contribution, { item, standing })
-          return isTrusted(item) ? [[contribution, item]] : []
+          return isTrusted(item) ? [[contribution, keepStanding(workspace, contribution.id, item)]] : []
         } catch {
           return []
         }

@@ -51,6 +51,7 @@ export function fileWordsOf(text: string): Set<string> {
 
 /** What a program may take of a word: a value behind an option, an address, a path from the home. */
 function spellings(word: string): string[] {
+  if (/^[\w.][\w./-]*$/.test(word)) return [word]
   const bare = /['"]/.test(word) ? [word, word.replace(/['"]/g, '')] : [word]
   const values = bare.flatMap((one) => [one, ...[...'=:@'].flatMap((mark) => (one.includes(mark) ? [one.slice(one.indexOf(mark) + 1)] : [])), one.replace(/^-\w/, ''), one.replace(/^[^\w./~]+/, '')])
   const whole = values.flatMap((one) => [one, ...(/[?#]/.test(one) ? [one.replace(/[?#].*$/s, '')] : []), ...(one.includes('%') ? [decoded(one)] : [])])

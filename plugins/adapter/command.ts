@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { findProgram, isProgram, makeFolder, searchPath, toText } from '../../core/base/index.js'
 import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type AdapterContext, type Schema } from '../../core/index.js'
+import { requireStanding } from '../../core/trust/index.js'
 import { runProgram } from '../lib/process/index.js'
 import { Capture } from './command/capture.js'
 import { toolEnvironment } from './command/environment.js'
@@ -27,6 +28,7 @@ const command: Adapter = (contribution, adapterContext) => {
     const stderr = new Capture(context, `${contribution.name}_stderr`, settings.max_output_bytes)
     const started = performance.now()
     try {
+      requireStanding(adapterContext.workspace, contribution)
       const ended = await runProgram(
         {
           file,

@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { environment, findProgram, pluginVariables, searchPath, sha256, toText } from '../../../core/base/index.js'
 import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type AdapterContext } from '../../../core/index.js'
+import { requireStanding } from '../../../core/trust/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { KeptServer } from '../../lib/state/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../../lib/values/index.js'
@@ -95,6 +96,7 @@ export async function launchOf(definition: Definition, { contribution, adapterCo
   const values = await resolveValues(env, asking('env'))
   const expanded = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typeof env![name] === 'string' ? expand(text, `env.${name}`) : text]))
   const folder = await resolveValue(cwd ?? '', asking('cwd'))
+  requireStanding(adapterContext.workspace, contribution.bringer ?? contribution, contribution.said ? 'mcp.servers' : undefined)
   return {
     file: programOf((await resolveValue(command, asking('command'))) ?? '', base, contribution, adapterContext),
     args: (await resolveWords(args, asking('args'))).map((arg) => expand(arg, 'args')),

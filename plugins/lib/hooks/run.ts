@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path'
 import { findProgram, searchPath, toText, VtError, type JsonObject } from '../../../core/base/index.js'
+import { requireStanding } from '../../../core/trust/index.js'
 import { spoken } from '../base/index.js'
 import { runShort } from '../process/index.js'
 import { ready, type Ready } from './brought.js'
@@ -30,6 +31,7 @@ export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonO
   if (entry.withheld !== undefined) return { kind: 'failed', reason: entry.withheld }
   try {
     if (type === 'command') await haveTranscript(environment.root, environment.session)
+    if (type === 'command') requireStanding(environment.root, group.by ?? { id: 'hooks', layer: group.layer ?? 'user' }, group.by ? undefined : 'hooks')
     if (type === 'command' && entry.command) return await command(await ready(entry, group, environment), input, environment, seconds, failed)
     if (type === 'http' && entry.url) {
       const { post } = await import('./http.js')

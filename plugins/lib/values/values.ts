@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { keepSecret, looksSecret, problem, toText, VtError, type Contribution, type JsonObject } from '../../../core/base/index.js'
 import type { AdapterContext } from '../../../core/kernel/index.js'
+import { requireStanding } from '../../../core/trust/index.js'
 import { printed as programOutput } from '../process/index.js'
 
 /** Who asks for a value, and what the forms `option` and `input` look into. */
@@ -134,6 +135,7 @@ async function printed(form: string, declared: JsonObject, asking: ValueScope): 
   if (before && before.until > Date.now()) return before.text
   const [name, ...args] = argv as [string, ...string[]]
   const { contribution, adapterContext, signal } = asking
+  requireStanding(adapterContext.workspace, contribution)
   const cwd = dirname(contribution.file)
   const program = name.includes('/') ? resolve(cwd, name) : name
   const text = await programOutput({ program, args, cwd, path: adapterContext.env['PATH'], workspace: adapterContext.workspace, seconds: timeout_secs, signal }).catch((error: unknown) => {

@@ -1,0 +1,103 @@
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { consentItems, createKernel, homeOf, openTrust, type Kernel } from 'vtcode'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { itemForValue, keepStanding, requireStanding } from '../../../build/core/trust/index.js'
+
+let space: TempWorkspace
+beforeEach(async () => {
+  space = await tempWorkspace()
+})
+afterEach(() => space[Symbol.asyncDispose]())
+
+const env = () => ({ PATH: process.env['PATH'], HOME: space.home })
+const put = (name: string, text: string): void => {
+  mkdirSync(dirname(join(space.root, name)), { recursive: true })
+  writeFileSync(join(space.root, name), text)
+}
+async function agree(): Promise<void> {
+  const home = homeOf({ env: env() })
+  const trust = openTrust({ home, workspace: space.root, env: env() })
+  trust.add(await consentItems({ workspace: space.root, home, user: space.home, env: env(), trust }))
+}
+const boot = (): Promise<Kernel> => createKernel({ workspace: space.root, home: space.home, env: env(), mode: 'full-auto', config: { policy: { allow: ['told', 'own', 'mcp__s__echo', 'mcp__t__echo'] } } })
+const ran = (): string => (existsSync(join(space.home, 'ran')) ? readFileSync(join(space.home, 'ran'), 'utf8') : '')
+const marks = (text: string): string => `cat >/dev/null; echo ${text} >> '${join(space.home, 'ran')}'\n`
+const server = (text: string): string => `
+require('node:fs').appendFileSync(${JSON.stringify(join(space.home, 'ran'))}, ${JSON.stringify(`${text}\n`)})
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line)
+  const answers = { initialize: () => ({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }), 'tools/list': () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }), 'tools/call': () => ({ content: [] }) }
+  if (answers[method]) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result: answers[method]() }) + '\\n')
+})
+`
+
+describe('a program of the workspace that was agreed to', () => {
+  it('is not started any more when a file of it changes while the kernel lives, and is again when the file is as it was', async () => {
+    put('tools/told.yaml', 'name: told\ndescription: Tells.\neffects: [read]\nrun: [sh, tools/run.sh]\n')
+    put('.vtcode/plugins/p/vtcode.yaml', "name: own\ndescription: Tells.\neffects: [read]\nrun: [sh, '{$plugin_root}/run.sh']\n")
+    put('vtcode.config.yaml', 'manifests: [builtin, ./tools]\nhooks: { PreToolUse: [{ hooks: [{ command: "sh tools/hook.sh", on_error: allow }] }] }\n')
+    const programs = ['tools/run.sh', '.vtcode/plugins/p/run.sh', 'tools/hook.sh', 'tools/deep.sh']
+    const write = (text: string): void => {
+      for (const name of programs) put(name, name === 'tools/hook.sh' ? `. ./tools/deep.sh\n` : marks(text))
+    }
+    write('agreed')
+    await agree()
+    const kernel = await boot()
+    const codes = async (): Promise<string[]> => Promise.all(['told', 'own'].map(async (name) => kernel.call(name).then((result) => (result.ok ? 'ok' : result.error.code))))
+    expect(await codes()).toEqual(['ok', 'ok'])
+    const before = ran()
+    expect(before.match(/agreed/g)).toHaveLength(4)
+    write('changed')
+    expect(await codes()).toEqual(['VT_PLUGIN_UNTRUSTED', 'VT_PLUGIN_UNTRUSTED'])
+    expect(ran()).toBe(before)
+    write('agreed')
+    expect(await codes()).toEqual(['ok', 'ok'])
+    put('.vtcode/plugins/p/more.py', 'x = 1\n')
+    expect(await codes()).toEqual(['ok', 'VT_PLUGIN_UNTRUSTED'])
+    await kernel.close()
+  }, 30_000)
+
+  it('is not started by a server of the settings or of .mcp.json, whose file changed before it was needed', async () => {
+    put('vtcode.config.yaml', 'mcp: { servers: { s: { command: node, args: [sub/s.cjs] } } }\n')
+    put('.mcp.json', JSON.stringify({ mcpServers: { t: { command: 'node', args: ['sub/t.cjs'] } } }))
+    for (const name of ['s', 't']) put(`sub/${name}.cjs`, server('agreed'))
+    await agree()
+    const first = await boot()
+    for (const name of ['mcp__s__echo', 'mcp__t__echo']) expect(await first.call(name)).toMatchObject({ ok: true })
+    await first.close()
+    const before = ran()
+    const second = await boot()
+    for (const name of ['s', 't']) put(`sub/${name}.cjs`, server('changed'))
+    for (const name of ['mcp__s__echo', 'mcp__t__echo']) expect(await second.call(name)).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_UNTRUSTED' } })
+    await second.close()
+    expect(ran()).toBe(before)
+  }, 30_000)
+})
+
+describe('what may run of a workspace', () => {
+  const workspace = { id: 'x', layer: 'workspace' as const }
+  const wrong = (key?: string) => {
+    try {
+      requireStanding(space.root, workspace, key)
+      return undefined
+    } catch (error) {
+      return (error as { problem: { details: { files: string[] } } }).problem.details.files
+    }
+  }
+  it('is compared by bytes, whatever the times of its files say, and names what changed, went or came', () => {
+    put('tools/e.sh', 'sh tools/f.sh\n')
+    put('tools/f.sh', 'true\n')
+    const item = itemForValue(join(space.root, 'vtcode.config.yaml'), 'hooks', { Stop: [{ hooks: [{ command: 'sh tools/e.sh' }] }] }, space.root)
+    keepStanding(space.root, item.id, item)
+    expect(wrong('hooks')).toBeUndefined()
+    put('tools/f.sh', 'true\n')
+    expect(wrong('hooks')).toBeUndefined()
+    put('tools/f.sh', 'fals\n')
+    utimesSync(join(space.root, 'tools/f.sh'), new Date(0), new Date(0))
+    expect([wrong('hooks'), wrong(), wrong('mcp.servers')]).toEqual([['tools/f.sh'], ['tools/f.sh'], undefined])
+    expect(() => requireStanding(space.root, { ...workspace, layer: 'user' }, 'hooks')).not.toThrow()
+    expect(() => requireStanding(join(space.root, 'tools'), workspace, 'hooks')).not.toThrow()
+  })
+})
