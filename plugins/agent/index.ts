@@ -1,7 +1,7 @@
 import type { Mode } from '../../core/base/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import type { AgentOptions } from './agent_options.js'
-import { AgentError, hintOf, outcomeTable, type Delta, type GoalProgress, type RunOutcome, type SessionSchedule, type ThreadEvent, type Tracker } from './base/index.js'
+import { AgentError, hintOf, outcomeTable, type ChildStatus as Child, type Delta, type GoalProgress, type RunOutcome, type SessionSchedule, type ThreadEvent, type Tracker } from './base/index.js'
 import { RunReader } from './events/index.js'
 import { noCost } from './ledger/index.js'
 import { openThread as openOwnThread } from './open.js'
@@ -16,7 +16,7 @@ export const openThread = openOwnThread
 export type { AgentOptions } from './agent_options.js'
 export type { AgentTask as Task, GivenImage } from './session/index.js'
 export type {
-  AgentProviders, CallOutcome, CallPart, CompactTrigger, Delta, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
+  AgentProviders, CallOutcome, CallPart, ChildStatus as Child, CompactTrigger, Delta, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
   GoalProgress, HarnessEvent, ImagePart, ImageRef, ThreadItem as Item, ItemStatus, JournalRecord, RunLimits as Limits, Msg, NewThreadItem as NewItem, MessageOrigin as Origin,
   RunOutcome as Outcome, OutcomeCode, MessagePart as Part, ProofRun, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary,
   TextPart, ThreadEvent, TokenBreakdown, Tracker, TurnCounts as TurnLimits, Usage, Verification,
@@ -59,6 +59,8 @@ export interface Agent {
   setGoal(text: string | undefined, verify?: readonly string[]): Promise<void>
   /** What begins by itself while a person sits at the chat. */
   readonly tasks: SessionSchedule
+  /** The agents that do or did parts of the work, in the order they began. */
+  readonly children: readonly Child[]
   /** Holds before the next request to the model, until `resume`. */
   pause(): void
   resume(): void
@@ -115,12 +117,11 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     get tracker() {
       return thread.state.tracker
     },
-    get goal() {
-      return thread.state.goal?.text
-    },
+    get goal() { return thread.state.goal?.text },
     get goalProgress() {
       return thread.completion.progress
     },
+    get children() { return thread.delegation.children },
     setGoal: (text, verify = []) => whileOpen(() => (text === undefined ? thread.completion.clearGoal() : thread.completion.setGoal(text, verify))),
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),

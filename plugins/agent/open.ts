@@ -5,13 +5,13 @@ import { callsFolder } from '../lib/state/index.js'
 import type { AgentOptions } from './agent_options.js'
 import { AgentError, agentSettings, idMaker, type AgentProviders } from './base/index.js'
 import { chooseComponents, componentsFor } from './components/index.js'
-import { partOrigin, type ChildThread, type OpenChild } from './delegation/index.js'
+import { partOrigin, settleParts, type ChildThread, type OpenChild } from './delegation/index.js'
 import { atItsPace, copyTo } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
 import { deriveRecords } from './records/index.js'
 import {
-  asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, noteSession, partManifest, placeOfSession, restore, tidy, validId, type Restored,
+  asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, lastText, noteSession, partManifest, placeOfSession, restore, tidy, validId, type Restored,
 } from './session/index.js'
 import { Thread } from './thread.js'
 import { threadTable } from './thread_state.js'
@@ -103,7 +103,7 @@ const openChild: OpenChild = async (parent, plan) => {
     if (tree) await kernel.close()
   }
   try {
-    const providers: AgentProviders = { ...(tree ? await componentsFor(parent.providers, kernel) : parent.providers), approval: approve ? { approve } : {} }
+    const providers: AgentProviders = { ...(tree ? await componentsFor(parent.providers, kernel) : parent.providers), approval: approve ? { approve } : parent.providers.approval.deferred ? { deferred: true } : {} }
     const connection = plan.model === undefined || plan.model === parent.connection.model.id ? parent.connection : await connect(above, plan.model, providers)
     const { max_budget_usd } = settings.harness
     checkPrice(connection.model, settings.harness)
@@ -116,8 +116,10 @@ const openChild: OpenChild = async (parent, plan) => {
       manifest: partManifest(parent, plan),
       child: { plan, costs: parent.costs },
     })
-    thread.events.add(providers.logging.open(store))
+    thread.events.add(providers.logging.open(store, plan.agent.name))
     if (restored) await goOn(thread, restored)
+    // Whoever opens its session by its id has no copy of the files, so that it only reads there.
+    await thread.commit({ kind: 'rights', only: tree ? { ...rights.only, writes: [] } : rights.only, depth: plan.depth })
     await thread.commit({ kind: 'mode', mode: rights.mode, by: 'parent' })
     return partOf(thread, () => thread.close().finally(close))
   } catch (error) {
@@ -137,8 +139,14 @@ const partOf = (thread: Thread, close: () => Promise<void>): ChildThread => ({
   get report() {
     return thread.delegation.ownReport
   },
+  get said() {
+    return lastText(thread.state.messages)
+  },
   get changed_files() {
     return thread.state.touched
+  },
+  get cost_usd() {
+    return thread.state.cost
   },
   close,
 })
@@ -149,7 +157,7 @@ async function goOn(thread: Thread, { records, unfinished }: Pick<Restored<objec
   const reverted = await finishRevert(workspace, session_id, records)
   if (reverted !== undefined) await thread.commit(finished(reverted))
   await closeUnfinished(thread, unfinished)
-  await thread.delegation.restored()
+  await settleParts(thread, records)
   await thread.queue.load(thread.state.applied)
   // Whoever goes on and names a mode has the last word.
   const named = kernel.origins().some(({ path, layer }) => path === 'policy.mode' && layer === 'call')

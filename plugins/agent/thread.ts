@@ -1,6 +1,6 @@
 import { redact, version, type Mode, type Result, type RightsLeft, type ToolInfo } from '../../core/base/index.js'
 import { modes } from '../../core/config/index.js'
-import type { CallOptions, Kernel } from '../../core/kernel/index.js'
+import type { Kernel } from '../../core/kernel/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { FileSnapshots } from '../lib/snapshots/index.js'
 import {
@@ -8,14 +8,14 @@ import {
   type OutcomeCode, type RunOutcome, type Store, type Subtype, type TaskMemory, type ThreadItem, type Told,
 } from './base/index.js'
 import { ContextWindow, Segments } from './context/index.js'
-import { Delegation } from './delegation/index.js'
+import { bothRights, Delegation } from './delegation/index.js'
 import { Events } from './events/index.js'
 import { Finish } from './finish/index.js'
 import { CostLedger } from './ledger/index.js'
 import { Approvals, deferredFor, LifecycleHooks, ModelRequests, runTurn, withHandoff, type LoopConversation, type TurnEnd } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import { SessionTasks } from './schedule/index.js'
-import { abandonTurn, lineOf, ManifestWriter, messageText, Queue, type Restored } from './session/index.js'
+import { abandonTurn, lineOf, ManifestWriter, messageText, Queue, type HowCalled, type Restored } from './session/index.js'
 import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
 /** One conversation with all of its parts. Everything that lasts goes through `commit` and `events`. */
@@ -62,7 +62,6 @@ export class Thread implements LoopConversation {
     this.session_id = options.session_id
     this.thread_id = options.thread_id
     this.surface = options.surface
-    this.only = options.only
     this.connection = options.connection
     this.store = options.store
     this.manifestWriter = new ManifestWriter(this, options.manifest)
@@ -71,10 +70,12 @@ export class Thread implements LoopConversation {
     this.newId = idMaker(options.providers.clock, options.providers.random)
     this.events = new Events(options.thread_id, options.providers.clock, options.restored?.unfinished.seq)
     this.lifecycle = new LifecycleHooks(this, options.start_reason)
-    this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message), deferredFor(this))
+    this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message), deferredFor(this, options.child?.plan.asker))
     this.snapshots = new FileSnapshots(options.workspace, options.session_id)
     this.queue = new Queue(options.store, options.providers.clock, options.providers.random)
     this.state = options.restored?.state ?? threadTable.begin()
+    // A session that does a part of another one's work keeps to what that left it, whoever opens it.
+    this.only = options.child ? options.only : bothRights(options.kernel, this.state.part?.only, options.only)
     this.resumed = options.restored
     this.costs = new CostLedger(this.state.cost ?? 0, options.child?.costs)
     this.delegation = new Delegation(this, options.open_child, options.child?.plan)
@@ -87,10 +88,10 @@ export class Thread implements LoopConversation {
 
   readonly standing = async (): Promise<string> => [this.delegation.charge, await this.completion.standing()].filter((text) => text !== '').join('\n\n')
 
-  async perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'>): Promise<Result> {
+  async perform(name: string, input: unknown, { call_id, ...how }: HowCalled): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
     const sandbox = providers.sandbox.choose(name, input)
-    return providers.execute.run(name, input, { ...how, session, surface, mode, ...(only && { only }), lent: { agent: this, delegation: true }, ...(sandbox !== 'workspace' && { sandbox }) })
+    return providers.execute.run(name, input, { ...how, session, surface, mode, ...(only && { only }), lent: { agent: this, delegation: true, call_id }, ...(sandbox !== 'workspace' && { sandbox }) })
   }
 
   get mode(): Mode {

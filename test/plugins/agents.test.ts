@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
 import { items } from '../support/inside.js'
-import { checkLog, checkMessages } from '../support/invariants.js'
+import { checkLog, checkMemory, checkMessages } from '../support/invariants.js'
 import { call } from '../support/peer.js'
 import { delegation, report, says, spawn, tool, toolNames } from '../support/delegation.js'
 
@@ -31,7 +31,7 @@ describe('the tool agents', () => {
     checkLog(s.events)
     for (const { messages } of s.bodies()) checkMessages(messages)
     await s.agent.close()
-    const memory = (id: string) => JSON.parse(readFileSync(join(s.root, '.vtcode/sessions', id, 'memory.json'), 'utf8'))
+    const memory = (id: string) => checkMemory(readFileSync(join(s.root, '.vtcode/sessions', id, 'memory.json'), 'utf8'))
     const known = { grounded_facts: [{ fact: 'a.txt:1 says a', source: 'subagent:explorer' }, { fact: 'b.txt:1 says b', source: 'subagent:explorer' }], open_questions: ['Why b?'], delegation_notes: ['`explorer`: One is read.', '`explorer`: Two is read.'] }
     expect(memory(s.agent.session_id)).toMatchObject(known)
     for (const how of [{}, { fork: 'summarized' as const }]) {
@@ -114,9 +114,11 @@ describe('the tool agents', () => {
 
   it('reads only where the definition came with the repository, whatever that asks for', async () => {
     const worker = '---\nname: worker\ndescription: Does everything.\nmode: full-auto\nallow: [unified_file]\n---\nWrite.\n'
-    const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { write_paths: ['**'] })] }, says('Done.')], { ONE: [{ toolCalls: [call('unified_file', { action: 'write', path: 'x.txt', content: 'x' })] }, report('Refused.')] }, { files: { '.vtcode/agents/worker.md': worker } })
+    const tries = { toolCalls: [spawn(`ONE ${look}`, { write_paths: ['**'] }), spawn(`TWO ${look}`)] }
+    const s = await delegation([tries, says('Done.')], { ONE: [{ toolCalls: [call('unified_file', { action: 'write', path: 'x.txt', content: 'x' })] }, report('Refused.')], TWO: [report('Two.')] }, { files: { '.vtcode/agents/worker.md': worker } })
     await s.agent.run('Work.')
     expect(existsSync(join(s.root, 'x.txt'))).toBe(false)
+    expect(items(s.events, 'error').map(({ code, message }) => `${code} ${message}`)).toEqual([expect.stringMatching(/^VT_AGENT_DEFINITION [^]*'full-auto' is ignored[^]*'allow' is ignored[^]*came with the workspace and only reads|^VT_AGENT_DEFINITION [^]*'allow' is ignored[^]*'full-auto' is ignored[^]*came with the workspace and only reads/)])
     expect(JSON.stringify(s.bodies('ONE')[1].messages)).toContain('VT_POLICY_')
     await s.agent.close()
   })

@@ -17,6 +17,22 @@ export const toolNames = ({ tools = [] }: any): string[] => tools.map(({ functio
 /** Whose request it is: the first word of what an agent was told, else the conversation's. */
 const whose = ({ messages }: any): string => /^(?:[^]*\n\n)?([A-Z]+\d?) /.exec(messages.find(({ role }: any) => role === 'user')?.content ?? '')?.[1] ?? 'parent'
 
+/** A server that answers a conversation by one script, and its agents by their own, by the first word that each is told; then by `rest`. */
+export async function speakers(scripts: Record<string, Answer[]>, rest: Answer = { content: 'Nothing more.' }): Promise<{ url: string; bodies: (name?: string) => any[] }> {
+  const mock = new LLMock({ port: 0 })
+  await mock.start()
+  hold({ [Symbol.asyncDispose]: () => mock.stop() as Promise<void> })
+  for (const [name, script] of Object.entries(scripts)) {
+    let next = 0
+    script.forEach((step, index) => {
+      const { how = {}, ...answer } = step
+      mock.on({ predicate: (request: any) => whose(request) === name && next === index }, (() => ((next += 1), answer)) as never, how)
+    })
+  }
+  mock.on({ predicate: () => true }, rest)
+  return { url: mock.url, bodies: (name) => mock.getRequests().map(({ body }: any) => body).filter((body: any) => name === undefined || whose(body) === name) }
+}
+
 interface Where {
   files?: Files
   subagents?: object
@@ -25,27 +41,19 @@ interface Where {
   options?: AgentOptions
   /** Who answers what is asked: yes, or by the request. */
   approve?: true | ((request: Approval) => boolean)
+  /** Settings beside these. */
+  config?: object
+  mode?: 'ask' | 'auto'
 }
-/** A conversation whose model answers by one script, and whose agents answer by their own, by the first word that each is told. */
-export async function delegation(parent: Answer[], parts: Record<string, Answer[]>, { files, subagents, model, limits, approve, options = {} }: Where = {}) {
-  const mock = new LLMock({ port: 0 })
-  await mock.start()
-  hold({ [Symbol.asyncDispose]: () => mock.stop() as Promise<void> })
-  for (const [name, script] of Object.entries({ parent, ...parts })) {
-    let next = 0
-    script.forEach((step, index) => {
-      const { how = {}, ...answer } = step
-      mock.on({ predicate: (request: any) => whose(request) === name && next === index }, (() => ((next += 1), answer)) as never, how)
-    })
-  }
-  mock.on({ predicate: () => true }, { content: 'Nothing more.' })
+/** A conversation whose model answers by one script, and whose agents answer by their own. */
+export async function delegation(parent: Answer[], parts: Record<string, Answer[]>, { files, subagents, model, limits, approve, options = {}, config = {}, mode = 'auto' }: Where = {}) {
+  const { url, bodies } = await speakers({ parent, ...parts })
   const provider = model ? { provider: model } : {}
-  const booted = hold(await bootKernel({ mode: 'auto', ...(files && { files }), config: { ...settingsFor({ url: mock.url }, provider), sandbox: { mode: 'off' }, ...(subagents && { subagents }) } as never }))
+  const booted = hold(await bootKernel({ mode, ...(files && { files }), config: { ...settingsFor({ url }, provider), sandbox: { mode: 'off' }, ...config, ...(subagents && { subagents }) } as never }))
   const events: any[] = []
   const all: AgentOptions = { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, onEvent: (event) => void events.push(event), ...(limits && { limits }), ...options, ...(approve && { providers: { ...options.providers, approval: { approve: approve === true ? () => true : approve } } }) }
   const agent: Agent = await createAgent(booted.kernel, all)
   const facts = (): any[] => readFileSync(join(booted.root, '.vtcode/sessions', agent.session_id, 'messages.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line))
-  const bodies = (name?: string): any[] => mock.getRequests().map(({ body }: any) => body).filter((body: any) => name === undefined || whose(body) === name)
   return {
     agent, events, kernel: booted.kernel,
     /** The program in the same place. */

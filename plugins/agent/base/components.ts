@@ -33,8 +33,8 @@ export type AgentProviders = Readonly<{
   session: Readonly<{ kept: boolean; open(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> }>
   /** How the result of a call reads to a model. */
   output_map: Readonly<{ toModel(result: Result): ModelText }>
-  /** Where events go besides whoever asked for them. */
-  logging: Readonly<{ open(store: Store): EventSink }>
+  /** Where events go besides whoever asked for them; `agent`: its name where the session does a part of another one's work. */
+  logging: Readonly<{ open(store: Store, agent?: string): EventSink }>
   /** Results of quiet calls that need not be made again. Contract: `key` names slot and input, not the state of the world. */
   cache: Readonly<{ get(key: string): Result | undefined; put(key: string, result: Result): void }>
   /** Milliseconds before attempt `attempt` + 1 of a request, unless there is to be none. */

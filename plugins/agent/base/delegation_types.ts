@@ -6,6 +6,8 @@ export interface ChildStatus {
   thread_id: string
   agent: string
   label: string
+  /** What it was told first, in one short line. */
+  about: string
   status: ChildState
   /** How many conversations are above it. */
   depth: number

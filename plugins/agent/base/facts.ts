@@ -1,4 +1,4 @@
-import type { Effect, Mode } from '../../../core/base/index.js'
+import type { Effect, Mode, RightsLeft } from '../../../core/base/index.js'
 import type { ChildReport, ChildStatus } from './delegation_types.js'
 import { isQuiet } from './effects.js'
 import type { FileHash, ProofRun, Tracker, VerificationResult } from './finish_types.js'
@@ -31,8 +31,10 @@ export type Fact =
   | { kind: 'phase'; phase: 'plan' | 'build' | 'done'; round: number; cost_usd?: number | null }
   /** Something that begins by itself, as it is from now on. */
   | { kind: 'task'; task: SessionTask | { id: string; gone: true } }
-  /** A part of the work that an agent does, as it stands; with its report once that is there. `told`: the model has read how it ended. */
-  | { kind: 'child'; child: ChildStatus; report?: ChildReport; told?: true }
+  /** A part of the work that an agent does, as it stands; with its report once that is there. `told`: the model has read how it ended; `call_id`: of the call that began it. */
+  | { kind: 'child'; child: ChildStatus; report?: ChildReport; told?: true; call_id?: string }
+  /** This session does a part of the work of another one: what that leaves it, and how many conversations are above it. */
+  | { kind: 'rights'; only: RightsLeft; depth: number }
   | { kind: 'note'; text: string }
 /** Begins by itself while somebody sits at the conversation. Instants are ISO 8601. */
 export interface SessionTask {
@@ -88,6 +90,7 @@ export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk:
   cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
   revert: { says: 'A turn of its own that restores what was before another one.', on_disk: 'at once' },
   child: { says: 'A part of the work that an agent does: it waits, runs, or ended, with its report.', on_disk: 'at once' },
+  rights: { says: 'The session does a part of the work of another one, which leaves it these tools and paths, whoever opens it.', on_disk: 'at once' },
   mode: { says: 'The mode of all calls from now on: a person chose it, accepted a plan, or gave a part of the work.', on_disk: 'at once' },
   tracker: { says: 'The steps of the task, all of them, as the model, a person or a planner left them.', on_disk: 'with the next wait' },
   goal: { says: 'A person set a goal: the run goes on until it is met.', on_disk: 'at once' },

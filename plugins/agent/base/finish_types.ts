@@ -39,8 +39,10 @@ export interface TaskMemory {
   evaluation_summary?: string
   verification_summary?: string
   constraints?: string[]
-  /** Commands that have to pass and have not, since the last change. */
+  /** Commands that have to pass and have not, since the last change; then what agents say they checked. */
   verification_todo?: string[]
+  /** Files that agents changed, or say that they did. */
+  touched_files?: string[]
   /** What agents reported, not checked. */
   grounded_facts?: GroundedFact[]
   open_questions?: string[]

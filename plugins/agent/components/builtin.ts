@@ -49,8 +49,8 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   logging: {
     journal: () => ({ open: persist }),
     journal_and_stderr: ({ io, quiet }) => ({
-      open(store) {
-        const [keep, show] = [persist(store), io && !quiet ? progress(io) : () => {}]
+      open(store, agent) {
+        const [keep, show] = [persist(store), io && !quiet ? progress(io, agent) : () => {}]
         return async (event) => {
           await keep(event)
           await show(event)

@@ -1,5 +1,5 @@
 import { failure, VtError, type JsonObject, type Result } from '../../../core/base/index.js'
-import { fire } from '../../lib/hooks/index.js'
+import type { Approval } from '../../../core/kernel/index.js'
 import { AgentError, messageOf, type ChildStatus, type RunOutcome, type ThreadItem } from '../base/index.js'
 import { agentsTool, reportTool } from './rights.js'
 import type { ChildPlan, DelegatingConversation, LivePart } from './types.js'
@@ -55,14 +55,21 @@ export const chargeOf = ({ agent: { name, body, skills }, rights, tree }: ChildP
     body,
   ].filter((text) => text !== '').join('\n\n')
 
+/** How a part asks for approvals: whoever can allow a call of its conversation, with its name in the question. */
+export function askingFor({ providers, approvals }: DelegatingConversation, { agent, id, label }: ChildStatus): Pick<ChildPlan, 'asker' | 'approve'> {
+  const { approve } = providers.approval
+  const asker = `The agent ${agent} (${[id, label].filter(Boolean).join(', ')}) asks.`
+  return { asker, ...(approve && { approve: (request: Approval) => approvals.relay(approve, { ...request, reasons: [asker, ...request.reasons], question: `${asker}\n${request.question}` }) }) }
+}
+
 /** A part as an item of the log of its conversation. */
-export const itemOf = ({ thread_id, agent, status, summary, label, transcript_path }: ChildStatus, id: string): ThreadItem & { type: 'subagent' } => ({
+export const itemOf = ({ thread_id, agent, status, summary, label, about, error, transcript_path }: ChildStatus, id: string): ThreadItem & { type: 'subagent' } => ({
   id,
   type: 'subagent',
   child_thread_id: thread_id,
   agent_name: agent,
   status: status === 'queued' || status === 'running' ? 'in_progress' : status === 'closed' ? 'cancelled' : status,
-  summary: summary ?? label,
+  summary: [...(error ? [`${error.code}: ${error.message}`] : []), summary ?? (error ? '' : label || about)].filter(Boolean).join(' '),
   trajectory_path: transcript_path,
 })
 
@@ -71,17 +78,10 @@ interface HowPart extends Pick<LivePart, 'timeout_secs' | 'stopped'> {
   reported: boolean
 }
 /** How a part ended whose run ended so. */
-export function partEnd({ outcome_code, error, total_cost_usd: cost_usd }: RunOutcome, { expired, stopped, timeout_secs, reported }: HowPart): Pick<ChildStatus, 'status' | 'error' | 'cost_usd'> {
-  if (stopped !== undefined) return { status: 'closed', cost_usd }
-  if (expired) return { status: 'failed', cost_usd, error: { code: 'VT_AGENT_TIMEOUT', message: `It did not end within ${timeout_secs} seconds.` } }
+export function partEnd({ outcome_code, error }: RunOutcome, { expired, stopped, timeout_secs, reported }: HowPart): Pick<ChildStatus, 'status' | 'error'> {
+  if (stopped !== undefined) return { status: 'closed' }
+  if (expired) return { status: 'failed', error: { code: 'VT_AGENT_TIMEOUT', message: `It did not end within ${timeout_secs} seconds.` } }
   // What was refused stands in its report.
-  if (['success', 'escalated'].includes(outcome_code) || reported) return { status: 'completed', cost_usd }
-  return { status: 'failed', cost_usd, error: error ? { code: error.code, message: error.message } : { code: 'VT_AGENT_STOPPED', message: `Its run ended as ${outcome_code}.` } }
-}
-
-/** Tells the lifecycle hooks that a part begins or has ended. */
-export async function tellHooks(thread: DelegatingConversation, event: 'SubagentStart' | 'SubagentStop', { agent, thread_id, transcript_path }: ChildStatus): Promise<void> {
-  const { kernel, session_id: session, mode } = thread
-  const { remarks } = await fire(kernel, event, { session, mode, matched: agent, extra: { agent_id: thread_id, agent_type: agent, ...(event === 'SubagentStop' && { agent_transcript_path: transcript_path }) } })
-  for (const { code, message } of remarks) await thread.remark(code, message)
+  if (['success', 'escalated'].includes(outcome_code) || reported) return { status: 'completed' }
+  return { status: 'failed', error: error ? { code: error.code, message: error.message } : { code: 'VT_AGENT_STOPPED', message: `Its run ended as ${outcome_code}.` } }
 }

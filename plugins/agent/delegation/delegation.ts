@@ -1,16 +1,16 @@
 import { deadline, fail, type Result, type ToolInfo } from '../../../core/base/index.js'
-import type { Approval } from '../../../core/kernel/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import { memoryJobs, type JobEngine } from '../../lib/jobs/index.js'
 import type { MergedFile } from '../../lib/worktrees/index.js'
-import { AgentError, type ChildReport, type ChildStatus, type Msg, type RunOutcome } from '../base/index.js'
-import { answered, chargeOf, faultOf, itemOf, partEnd, refusing, tellHooks, tooDeep, unknownPart } from './child.js'
+import { AgentError, type ChildReport, type ChildStatus, type Msg } from '../base/index.js'
+import { answered, askingFor, chargeOf, faultOf, itemOf, partEnd, refusing, tooDeep, unknownPart } from './child.js'
+import { workOn } from './part_hooks.js'
 import { planAgain, planPart } from './plan_part.js'
-import { listedText, reportIn, shownReport, waitedText } from './report.js'
+import { listedText, shownReport, waitedText } from './report.js'
 import { agentsTool, reportTool } from './rights.js'
 import { hasEnded, type PartEntry } from './state.js'
 import { endedText, Worktrees, type Unmerged } from './trees.js'
-import type { ChildPlan, ChildThread, DelegatingConversation, GivenPart, LivePart, OpenChild } from './types.js'
+import type { ChildPlan, ChildThread, DelegatingConversation, GivenPart, HowBegun, LivePart, OpenChild } from './types.js'
 
 const queue = 'children'
 /** The parts of the work of a conversation that agents have, and, where it is such a part itself, its report. */
@@ -23,6 +23,8 @@ export class Delegation {
   private numbers = 0
   private report: ChildReport | undefined
   private reported = false
+  /** Agents of the repository that a person heard of. */
+  private readonly told = new Set<string>()
   private readonly trees: Worktrees
 
   /** `own`: what it is told of itself where it is a part of another one's work. */
@@ -34,9 +36,9 @@ export class Delegation {
     this.trees = new Worktrees(thread)
   }
 
-  /** How many conversations are above this one. */
+  /** How many conversations are above this one. A program that an agent's command starts knows of one. */
   private get depth(): number {
-    return this.own?.depth ?? 0
+    return this.own?.depth ?? this.thread.state.part?.depth ?? (this.thread.providers.env['VTCODE'] === '1' ? 1 : 0)
   }
   private get isPart(): boolean {
     return this.own !== undefined
@@ -59,20 +61,12 @@ export class Delegation {
   /** A run begins. */
   begins(): void {
     this.given = 0
+    this.report = undefined
   }
 
-  /** Parts that the last process left end here: nobody works on them any more. */
-  async restored(): Promise<void> {
-    for (const { child, report } of this.thread.state.children) {
-      if (hasEnded(child)) continue
-      const error = { code: 'VT_SESSION_INTERRUPTED', message: 'The program was killed while it worked.' }
-      await this.thread.commit({ kind: 'child', child: { ...child, status: 'failed', completed_at: this.now(), error }, ...(report && { report }) })
-    }
-  }
-
-  async spawn(given: GivenPart, signal: AbortSignal): Promise<Result> {
+  async spawn(given: GivenPart, signal: AbortSignal, call_id?: string): Promise<Result> {
     return answered(async () => {
-      const { child, live } = await this.begin(given)
+      const { child, live } = await this.begin(given, call_id)
       const { id, agent, background } = child
       if (background) return { child, text: `${id} (${agent}) works beside you.` }
       await unlessAborted(signal, live.ended).catch((error: unknown) => this.stop(id, 'The call was cancelled.').then(() => Promise.reject(error as Error)))
@@ -110,8 +104,13 @@ export class Delegation {
     })
   }
 
+  /** As they stand, with what they cost so far. */
+  get children(): ChildStatus[] {
+    return this.thread.state.children.map(({ child }) => ({ ...child, cost_usd: this.live.get(child.id)?.thread?.cost_usd ?? child.cost_usd }))
+  }
+
   list(): Result {
-    const children = this.thread.state.children.map(({ child }) => child)
+    const { children } = this
     const running = children.filter(({ status }) => status === 'running').length
     const output = { children, slots_left: Math.max(0, this.limits.max_concurrent - running), total_left: this.leftToStart, spent_usd: this.thread.costs.spent }
     return { ok: true, output, text: listedText(output) }
@@ -203,32 +202,32 @@ export class Delegation {
     if (!this.possible) throw tooDeep(this.limits, this.depth)
   }
 
-  private async begin(given: GivenPart): Promise<{ child: ChildStatus; live: LivePart }> {
-    this.check()
+  private async begin(given: GivenPart, call_id: string | undefined): Promise<{ child: ChildStatus; live: LivePart }> {
     const { thread, limits } = this
+    this.check()
     if (this.leftToStart === 0) throw new AgentError('VT_AGENT_LIMIT', `${limits.max_total_per_run} agents were started in this run (subagents.max_total_per_run); 0 are left.`, { hint: 'Do the rest yourself.' })
     const number = Math.max(this.numbers, thread.state.children.length) + 1
-    const { child, plan, text } = planPart(thread, given, { id: `a${number}`, depth: this.depth + 1, ...this.among })
+    const { child, plan, text, untrusted } = planPart(thread, given, { id: `a${number}`, depth: this.depth + 1, ...this.among })
     // Others may begin before the journal has this one.
     this.numbers = number
     if (child.isolation === 'worktree') await this.trees.refuseImpossible()
     this.given += 1
-    return { child, live: await this.enqueue(child, plan, text, given.timeout_secs) }
+    const live = await this.enqueue(child, plan, text, { call_id, ...given })
+    if (untrusted !== undefined && !this.told.has(child.agent)) await thread.remark('VT_AGENT_DEFINITION', (this.told.add(child.agent), untrusted))
+    return { child, live }
   }
   private get among(): { delegates: boolean; others: ChildStatus[] } {
     return { delegates: this.depth + 1 < this.limits.max_depth, others: [...this.live.values()].map(({ child }) => child) }
   }
 
-  private async enqueue(child: ChildStatus, plan: ChildPlan, text: string, timeout_secs = this.limits.default_timeout_secs): Promise<LivePart> {
+  private async enqueue(child: ChildStatus, plan: ChildPlan, text: string, { call_id, timeout_secs = this.limits.default_timeout_secs }: HowBegun = {}): Promise<LivePart> {
     const { thread } = this
     this.engine ??= this.work()
     const job_id = `${child.id}-${(this.jobs += 1)}`
     const engine = this.engine
-    const { approve } = thread.providers.approval
-    const asking = approve && { approve: (request: Approval) => thread.approvals.relay(approve, { ...request, question: `The agent ${child.agent} (${child.id}) asks.\n${request.question}` }) }
-    const live: LivePart = { child, plan: { ...plan, ...asking }, texts: [text], timeout_secs, job_id, item: thread.newId('it'), ended: Promise.resolve() }
+    const live: LivePart = { child, plan: { ...plan, ...askingFor(thread, child) }, texts: [text], timeout_secs, job_id, item: thread.newId('it'), ended: Promise.resolve() }
     this.live.set(child.id, live)
-    await thread.commit({ kind: 'child', child })
+    await thread.commit({ kind: 'child', child, ...(call_id !== undefined && { call_id }) })
     await thread.events.start(itemOf(child, live.item))
     await engine.enqueue(queue, { job_id, kind: 'thread', priority: 5, payload: child.id })
     live.ended = engine.wait(job_id, new AbortController().signal).then(({ state }) => (state === 'completed' ? undefined : this.over(child.id, { status: 'closed' })))
@@ -251,11 +250,8 @@ export class Delegation {
       child = live.thread = await this.open(thread, live.plan)
       await this.note({ ...this.entryOf(id).child, status: 'running', ...(live.plan.tree && { worktree: this.trees.pathOf(live.child) }) })
       await thread.events.update(itemOf(this.entryOf(id).child, live.item))
-      await tellHooks(thread, 'SubagentStart', this.entryOf(id).child)
       using limit = deadline(live.timeout_secs * 1000, signal)
-      const outcome: RunOutcome = await child.run(live.texts.join('\n\n'), limit.signal)
-      await tellHooks(thread, 'SubagentStop', this.entryOf(id).child)
-      const report = child.report ?? (outcome.text === '' ? undefined : reportIn(outcome.text))
+      const { report, outcome } = await workOn(thread, child, { part: this.entryOf(id).child, texts: live.texts, signal: limit.signal })
       const changed = (live.plan.tree && (await this.trees.left(live.child))) ?? child.changed_files
       await this.over(id, partEnd(outcome, { ...live, expired: limit.expired, reported: child.report !== undefined }), report, changed)
     } catch (error) {
@@ -266,12 +262,13 @@ export class Delegation {
   }
 
   /** What is told of its end, once. */
-  private async over(id: string, end: Partial<ChildStatus> & Pick<ChildStatus, 'status'>, report?: ChildReport, changed: readonly string[] = []): Promise<void> {
+  private async over(id: string, end: Pick<ChildStatus, 'status' | 'error'>, report?: ChildReport, changed: readonly string[] = []): Promise<void> {
     const live = this.live.get(id)
     if (!live) return
     this.live.delete(id)
+    const { cost_usd } = live.thread ?? live.child
     const summary = report && { summary: report.summary.slice(0, 300) }
-    const child: ChildStatus = { ...this.entryOf(id).child, ...end, completed_at: this.now(), ...summary, ...(changed.length > 0 && { changed_files: [...changed] }) }
+    const child: ChildStatus = { ...this.entryOf(id).child, ...end, cost_usd, completed_at: this.now(), ...summary, ...(changed.length > 0 && { changed_files: [...changed] }) }
     await this.note(child, { ...(report && { report }), ...(end.status === 'closed' && { told: true as const }) })
     await this.thread.events.complete(itemOf(child, live.item))
   }

@@ -14,9 +14,18 @@ interface Placed {
   others: readonly ChildStatus[]
 }
 
+interface PlannedPart {
+  child: ChildStatus
+  plan: ChildPlan
+  text: string
+  /** What of its definition does not count, where that came with the repository. */
+  untrusted?: string
+}
+
 /** A part that begins, and what its thread is told. Throws VT_AGENT_UNKNOWN, VT_AGENT_NEEDS_WORKTREE, VT_AGENT_PATH_CLAIMED. */
-export function planPart(thread: DelegatingConversation, given: GivenPart, { id, depth, delegates, others }: Placed): { child: ChildStatus; plan: ChildPlan; text: string } {
-  const agent = namedAgent(findAgents(thread.kernel, thread.providers.env), given.agent ?? 'worker')
+export function planPart(thread: DelegatingConversation, given: GivenPart, { id, depth, delegates, others }: Placed): PlannedPart {
+  const found = findAgents(thread.kernel, thread.providers.env)
+  const agent = namedAgent(found, given.agent ?? 'worker')
   const { write_paths, isolation = agent.isolation } = given
   const rights = childRights(thread.kernel, thread, agent, { delegates, ...(write_paths && { write_paths }) })
   const claim = claimOf(agent, rights, { write_paths, isolation }, others)
@@ -26,6 +35,7 @@ export function planPart(thread: DelegatingConversation, given: GivenPart, { id,
     id, session_id, thread_id, depth,
     agent: agent.name,
     label: shortLine(given.label ?? '', 80),
+    about: shortLine(given.message, 160),
     status: 'queued',
     background: given.background ?? agent.background,
     isolation,
@@ -38,7 +48,8 @@ export function planPart(thread: DelegatingConversation, given: GivenPart, { id,
   const model = given.model ?? said
   const max_answers = Math.min(given.max_turns ?? Infinity, agent.max_turns ?? Infinity)
   const plan: ChildPlan = { session_id, thread_id, goes_on: false, agent, rights, depth, ...(model !== undefined && { model }), ...(max_answers < Infinity && { max_answers }) }
-  return { child, plan, text: [agent.initial_prompt, given.message].filter(Boolean).join('\n\n') }
+  const untrusted = agent.trusted ? undefined : found.faults.flatMap(({ file, message }) => (file === agent.file ? [message] : [])).join(' ')
+  return { child, plan, text: [agent.initial_prompt, given.message].filter(Boolean).join('\n\n'), ...(untrusted !== undefined && { untrusted }) }
 }
 
 /** A part that ended and goes on, with the rights that it would get now. Throws as `planPart` does. */

@@ -5,6 +5,7 @@ import { hasEnded, type PartEntry } from './state.js'
 const longest = 2000
 const mostFiles = 20
 const sections = { summary: 'summary', facts: 'facts', 'touched files': 'touched_files', verification: 'verification', 'open questions': 'open_questions' } as const
+const listed = ['facts', 'touched_files', 'verification', 'open_questions'] as const
 const heading = /^(?:#{1,6}\s*|\*\*)?(summary|facts|touched files|verification|open questions)(?:\*\*)?:?(?:\*\*)?\s*$/i
 
 /** The report of an agent that ended with a text: its sections, else how it begins. */
@@ -16,19 +17,27 @@ export function reportIn(text: string): ChildReport {
     if (title !== undefined) lines = found[sections[title]] = []
     else if (line.trim() !== '') lines?.push(line.trim())
   }
-  const listed = (key: Exclude<keyof ChildReport, 'summary'>) => {
+  const listOf = (key: (typeof listed)[number]) => {
     const items = (found[key] ?? []).map((line) => line.replace(/^(?:[-*•]|\d+[.)])\s+/, '').slice(0, 500)).slice(0, 10)
     return items.length > 0 ? { [key]: items } : {}
   }
   const summary = (found.summary ?? []).join('\n').slice(0, longest)
-  return { summary: summary === '' ? text.trim().slice(0, 500) : summary, ...listed('facts'), ...listed('touched_files'), ...listed('verification'), ...listed('open_questions') }
+  return { summary: summary === '' ? text.trim().slice(0, 500) : summary, ...Object.assign({}, ...listed.map(listOf)) }
+}
+
+/** The input of a call that reports; `undefined` for what is none. */
+export function asReport(input: unknown): ChildReport | undefined {
+  const { summary, ...rest } = (input ?? {}) as Record<string, unknown>
+  if (typeof summary !== 'string') return undefined
+  const lists = Object.entries(rest).filter(([key, value]) => (listed as readonly string[]).includes(key) && Array.isArray(value) && value.every((one) => typeof one === 'string'))
+  return { summary, ...Object.fromEntries(lists) }
 }
 
 /** A report as a model reads it, which is told that nobody checked it. */
 export function shownReport({ id, agent, label, status, error, worktree, changed_files = [] }: ChildStatus, report: ChildReport | undefined): string {
-  const listed = (title: string, items: readonly string[] | undefined) => (items && items.length > 0 ? [`${title}:`, ...items.map((item) => `- ${item}`)] : [])
+  const section = (title: string, items: readonly string[] | undefined) => (items && items.length > 0 ? [`${title}:`, ...items.map((item) => `- ${item}`)] : [])
   const { summary = '', facts, touched_files, verification, open_questions } = report ?? {}
-  const lines = [summary, ...listed('Facts', facts), ...listed('Touched files', touched_files), ...listed('Verification', verification), ...listed('Open questions', open_questions)].filter((line) => line !== '')
+  const lines = [summary, ...section('Facts', facts), ...section('Touched files', touched_files), ...section('Verification', verification), ...section('Open questions', open_questions)].filter((line) => line !== '')
   const failed = error ? ` (${error.code}: ${error.message})` : ''
   const files = `${changed_files.slice(0, mostFiles).join(', ')}${changed_files.length > mostFiles ? ' and more' : ''}`
   const apart = worktree === undefined ? '' : files === '' ? ' It changed no file.' : ` In its worktree, ${worktree}, it changed ${files}; close with merge brings that here.`

@@ -23,6 +23,15 @@ const ofParent = ['propose_plan', 'request_user_input']
 export const reportTool = 'report_result'
 export const agentsTool = 'agents'
 
+/** What both leave; of globs those that both name. */
+export function bothRights(kernel: Kernel, one: RightsLeft | undefined, other: RightsLeft | undefined): RightsLeft | undefined {
+  if (!one || !other) return one ?? other
+  const among = (names: readonly string[]) => (slot: SlotInfo): boolean => leaves(names, slot)
+  const tools = one.tools && other.tools ? kernel.list().filter((slot) => among(one.tools!)(slot) && among(other.tools!)(slot)).map(({ slot }) => slot) : (one.tools ?? other.tools)
+  const writes = one.writes && other.writes ? one.writes.filter((glob) => other.writes!.includes(glob)) : (one.writes ?? other.writes)
+  return { ...(tools && { tools }), ...(writes && { writes }) }
+}
+
 /** The rights of a child: those of the parent, cut by the definition. An untrusted definition reads and does nothing else. */
 export function childRights(kernel: Kernel, parent: ParentRights, agent: AskedRights, how: { delegates: boolean; write_paths?: readonly string[] }): ChildRights {
   const mode = agent.trusted ? stricterMode(parent.mode, agent.mode ?? parent.mode) : 'plan'

@@ -26,6 +26,8 @@ export interface ChildPlan {
   tree?: Worktree
   /** Asks whoever can allow a call of the parent. */
   approve?: Approve
+  /** What its questions begin with. */
+  asker?: string
 }
 /** A part under way or waiting, while this process has it. */
 export interface LivePart {
@@ -47,7 +49,11 @@ export interface ChildThread {
   say(text: string, interrupt: boolean): Promise<unknown>
   /** What it reported, as far as it did. */
   readonly report: ChildReport | undefined
+  /** The last text of its model; empty where there is none. */
+  readonly said: string
   readonly changed_files: readonly string[]
+  /** Of all its runs, in USD; `null`: nobody knows. */
+  readonly cost_usd: number | null
   close(): Promise<void>
 }
 /** Opens the thread of a part. Rejects as whatever opens a thread does. */
@@ -61,6 +67,11 @@ export interface GivenPart {
   background?: boolean
   model?: string
   max_turns?: number
+  timeout_secs?: number
+}
+export interface HowBegun {
+  /** The call that began it. */
+  call_id?: string | undefined
   timeout_secs?: number
 }
 /** Where what a part is told comes from. */

@@ -1,20 +1,23 @@
 import type { JsonObject } from '../../../core/base/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 import { oneLine, paint } from '../../lib/terminal/index.js'
-import { outcomeTable, type EventSink, type RunOutcome, type ThreadItem } from '../base/index.js'
+import { outcomeTable, type EventSink, type RunOutcome, type ThreadEvent, type ThreadItem } from '../base/index.js'
 
-/** For a person who watches a run: a line for each call, on stderr. */
-export function progress(io: Io): EventSink {
+/** For a person who watches a run: a line for each call, on stderr; before those of an agent that does a part of it, its name. */
+export function progress(io: Io, agent?: string): EventSink {
   const { dim, red } = paint(io.stderr, io.env)
+  const before = agent === undefined ? '' : `${dim(`${agent}:`)} `
   const outputs = new Map<string, ThreadItem & { type: 'tool_output' }>()
   const commands = new Map<string, ThreadItem & { type: 'command_execution' }>()
   return (event) => {
+    const part = partLine(event)
+    if (part) io.stderr.write(`${before}${part.bad ? red(part.text) : part.text}\n`)
     if (event.type !== 'item.completed') return
     const { item } = event
     if (item.type === 'tool_output') outputs.set(item.call_id, item)
     if (item.type === 'command_execution') commands.set(item.call_id, item)
-    if (item.type === 'error') io.stderr.write(`${dim(`· ${oneLine(item.message)}`)}\n`)
-    if (item.type === 'harness' && item.message) io.stderr.write(`${dim(`· ${item.event}: ${oneLine(item.message)}`)}\n`)
+    if (item.type === 'error') io.stderr.write(`${before}${dim(`· ${oneLine(item.message)}`)}\n`)
+    if (item.type === 'harness' && item.message) io.stderr.write(`${before}${dim(`· ${item.event}: ${oneLine(item.message)}`)}\n`)
     if (item.type !== 'tool_invocation') return
     const output = outputs.get(item.call_id)
     const command = commands.get(item.call_id)
@@ -26,8 +29,18 @@ export function progress(io: Io): EventSink {
     const code = output?.error_code ? `  ${output.error_code}` : ''
     const good = item.outcome === 'success' && command?.status !== 'failed'
     const line = `${good ? '✓' : '✗'} ${item.tool_name} ${briefly(item.arguments)}${exit}${code}${time}`
-    io.stderr.write(`${good ? line : red(line)}\n`)
+    io.stderr.write(`${before}${good ? line : red(line)}\n`)
   }
+}
+
+/** An agent that begins a part of the work, or is done with it; nothing for any other event. */
+export function partLine(event: ThreadEvent): { text: string; bad: boolean } | undefined {
+  if ((event.type !== 'item.started' && event.type !== 'item.completed') || event.item.type !== 'subagent') return undefined
+  const { agent_name, status, summary = '' } = event.item
+  const words = summary === '' ? '' : `: ${oneLine(summary)}`
+  if (event.type === 'item.started') return { text: `◇ ${agent_name} begins${words}`, bad: false }
+  if (status === 'completed') return { text: `◆ ${agent_name} is done${words}`, bad: false }
+  return { text: `✗ ${agent_name} ${status === 'cancelled' ? 'was ended' : 'failed'}${words}`, bad: status !== 'cancelled' }
 }
 
 /** The action and the first text of a call. */

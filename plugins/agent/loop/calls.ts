@@ -153,7 +153,7 @@ async function run(thread: Conversation, { call, effects, identity }: Planned, {
     // What counts is no output, and what a tool says beside its work is none of a command.
     const onProgress: CallOptions['onProgress'] = printed && (({ text, done }) => (text !== undefined && done === undefined ? printed.add(text) : undefined))
     const result = await thread
-      .perform(call.name, call.input, { signal, ...human.options, ...(onProgress && { onProgress }) })
+      .perform(call.name, call.input, { call_id: call.call_id, signal, ...human.options, ...(onProgress && { onProgress }) })
       .catch((error: unknown): Result => fail('VT_CALL_FAILED', messageOf(error), { hint: 'Try another way; the session continues.' }))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
     if (!again) {

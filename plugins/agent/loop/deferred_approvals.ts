@@ -13,7 +13,11 @@ const every_ms = 500
 export class DeferredApprovals {
   private readonly settings: AgentSettings['harness']['async_approval']
 
-  constructor(private readonly thread: Pick<Conversation, 'workspace' | 'session_id' | 'providers' | 'settings'>) {
+  /** `asker`: what its questions begin with. */
+  constructor(
+    private readonly thread: Pick<Conversation, 'workspace' | 'session_id' | 'providers' | 'settings'>,
+    private readonly asker: string | undefined,
+  ) {
     this.settings = thread.settings.harness.async_approval
   }
 
@@ -23,7 +27,8 @@ export class DeferredApprovals {
   }
 
   async ask({ call_id, name, input }: CallPart, { reasons, question, covers }: Approval, signal: AbortSignal): Promise<Approved> {
-    const pending = (await this.open(call_id)) ?? (await this.put({ call_id, tool: name, input, reason: reasons.join(' '), question, ...(covers !== undefined && { covers }) }))
+    const whole = this.asker === undefined ? { reason: reasons.join(' '), question } : { reason: [this.asker, ...reasons].join(' '), question: `${this.asker}\n${question}` }
+    const pending = (await this.open(call_id)) ?? (await this.put({ call_id, tool: name, input, ...whole, ...(covers !== undefined && { covers }) }))
     try {
       return await this.answer(pending, signal)
     } finally {
@@ -76,4 +81,5 @@ export class DeferredApprovals {
 }
 
 /** Deferred approvals for a thread that has them; `undefined` where questions are answered at once or not at all. */
-export const deferredFor = (thread: Conversation): DeferredApprovals | undefined => (thread.providers.approval.deferred && thread.providers.session.kept ? new DeferredApprovals(thread) : undefined)
+export const deferredFor = (thread: Conversation, asker?: string): DeferredApprovals | undefined =>
+  thread.providers.approval.deferred && thread.providers.session.kept ? new DeferredApprovals(thread, asker) : undefined

@@ -15,6 +15,8 @@ type Scheduling = Pick<Conversation, 'commit' | 'harness' | 'providers' | 'surfa
 export class SessionTasks implements SessionSchedule {
   /** What the tool is lent. */
   readonly tool = scheduleTool(this)
+  /** Tasks whose time is further away than their interval, since the clock was set back: when they are due instead. */
+  private readonly sooner = new Map<string, number>()
   constructor(private readonly thread: Scheduling) {}
 
   list(): readonly SessionTask[] {
@@ -53,16 +55,18 @@ export class SessionTasks implements SessionSchedule {
   }
 
   due(): number | undefined {
-    const [first] = this.on ? this.list() : []
-    return first === undefined || this.thread.state.open ? undefined : Math.max(0, Date.parse(first.next) - this.now())
+    const first = this.on ? this.first() : undefined
+    return first === undefined || this.thread.state.open ? undefined : Math.max(0, first.at - this.now())
   }
 
   /** What is due now, as the input of a turn. */
   async next(): Promise<Msg | undefined> {
-    const [task] = this.on ? this.list() : []
+    const first = this.on ? this.first() : undefined
     const now = this.now()
-    if (task === undefined || Date.parse(task.next) > now) return undefined
-    const next = await nextOf(task, now)
+    if (first === undefined || first.at > now) return undefined
+    const { task, at } = first
+    this.sooner.delete(task.id)
+    const next = await nextOf({ ...task, next: new Date(at).toISOString() }, now)
     await this.thread.commit({ kind: 'task', task: next === undefined ? { id: task.id, gone: true } : { ...task, next } })
     await this.thread.harness('schedule_fired', { message: `${task.id}: ${task.prompt.split('\n')[0]!.slice(0, 200)}` })
     return { role: 'user', parts: [{ type: 'text', text: task.prompt }], origin: 'schedule' }
@@ -70,6 +74,20 @@ export class SessionTasks implements SessionSchedule {
 
   private get on(): boolean {
     return this.thread.surface === 'chat' && this.thread.providers.env['VTCODE_DISABLE_CRON'] !== '1'
+  }
+
+  /** What is due first, and when. */
+  private first(): { task: SessionTask; at: number } | undefined {
+    return this.thread.state.tasks.map((task) => ({ task, at: this.timeOf(task) })).sort((a, b) => a.at - b.at)[0]
+  }
+
+  /** An interval is waited for once, also where the clock was set back meanwhile. */
+  private timeOf({ id, next, every_secs = Infinity }: SessionTask): number {
+    const [at, latest] = [Date.parse(next), this.now() + every_secs * 1000]
+    if (at <= latest) return at
+    const sooner = Math.min(this.sooner.get(id) ?? latest, latest)
+    this.sooner.set(id, sooner)
+    return sooner
   }
 
   private now(): number {

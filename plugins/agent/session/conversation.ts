@@ -43,7 +43,7 @@ export interface Conversation {
   /** The tools that are left to the model. */
   readonly tools: (how?: { lean?: boolean }) => ToolInfo[]
   /** Makes a call with the rights of this conversation. Nothing in the agent calls a tool in any other way. */
-  perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'>): Promise<Result>
+  perform(name: string, input: unknown, how: HowCalled): Promise<Result>
   /** Writes a fact to the journal, then applies it to `state`; what has to be on disk before anything else happens is. Throws VT_SESSION_WRITE. */
   commit(fact: Fact): Promise<void>
   /** Adds a message that no person wrote to the conversation, and to its events; `tells`: what it is about. */
@@ -54,6 +54,11 @@ export interface Conversation {
   remembered(): TaskMemory
   /** Records an event of the harness. */
   harness(event: HarnessEvent, fields?: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'>): Promise<void>
+}
+
+/** `call_id`: where the model asked for it. */
+export interface HowCalled extends Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'> {
+  call_id?: string
 }
 
 /** The context window: what the model reads of the conversation. */

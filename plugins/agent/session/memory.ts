@@ -25,6 +25,10 @@ export interface SessionMemoryEnvelope {
   generated_at: string
 }
 
+// Of each list the newest, of what has to be done the first.
+const most = 5
+const mostFiles = 200
+
 /** The memory of a session as its journal and its queue have it. */
 export function envelopeOf(state: ConversationState, session_id: string, pending: readonly { id: string; text: string }[], now: number, task: TaskMemory = {}): SessionMemoryEnvelope {
   const { summary, first_prompt, touched, applied, history_path } = state
@@ -39,12 +43,12 @@ export function envelopeOf(state: ConversationState, session_id: string, pending
     spec_summary: task.spec_summary ?? null,
     evaluation_summary: task.evaluation_summary ?? null,
     verification_summary: task.verification_summary ?? null,
-    constraints: [...new Set([...(task.constraints ?? []), ...summary.constraints])],
-    grounded_facts: [...summary.facts, ...(task.grounded_facts ?? [])],
-    touched_files: touched,
-    open_questions: [...summary.open_questions, ...(task.open_questions ?? [])],
-    verification_todo: task.verification_todo ?? [],
-    delegation_notes: task.delegation_notes ?? [],
+    constraints: [...new Set([...(task.constraints ?? []), ...summary.constraints])].slice(0, most),
+    grounded_facts: [...summary.facts, ...(task.grounded_facts ?? [])].slice(-most),
+    touched_files: [...new Set([...(task.touched_files ?? []), ...touched])].slice(-mostFiles),
+    open_questions: [...summary.open_questions, ...(task.open_questions ?? [])].slice(-most),
+    verification_todo: (task.verification_todo ?? []).slice(0, most),
+    delegation_notes: (task.delegation_notes ?? []).slice(-most),
     pending_intents: pending.map(({ id, text }) => ({ id, text })),
     applied_intent_ids: applied,
     history_artifact_path: history_path ?? null,

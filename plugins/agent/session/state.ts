@@ -157,6 +157,9 @@ export function unanswered({ messages }: ConversationState): CallPart[] {
 
 export const messageText = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
+/** What the model said last; empty where it said nothing. */
+export const lastText = (messages: readonly Msg[]): string => messages.map((message) => (message.role === 'assistant' ? messageText(message) : '')).findLast((text) => text.trim() !== '') ?? ''
+
 type Answered = Pick<ResultPart, 'text' | 'is_error' | 'spool_path' | 'images'>
 /** The result of a call, for the journal. */
 export const callEnd = (call_id: string, answer: Answered, changes: readonly FileChange[], change: Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> = {}): FactOf<'call_end'> => ({

@@ -51,8 +51,14 @@ export class StateTable<S extends object> {
     return this.parts.flatMap(({ carried }) => carried?.(state) ?? [])
   }
 
+  /** Lists of several parts are joined. */
   remembered(state: S): TaskMemory {
-    return Object.assign({}, ...this.parts.map(({ remembered }) => remembered?.(state)))
+    const memory: Record<string, unknown> = {}
+    for (const [key, value] of this.parts.flatMap(({ remembered }) => Object.entries(remembered?.(state) ?? {}))) {
+      const before = memory[key]
+      memory[key] = Array.isArray(before) && Array.isArray(value) ? [...(before as unknown[]), ...(value as unknown[])] : value
+    }
+    return memory
   }
 
   private kept(state: S): Partial<S> {

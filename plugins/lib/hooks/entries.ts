@@ -55,8 +55,8 @@ const folded = (event: string): string => {
   return known[plain] ?? plain
 }
 
-/** The event that a name means; nothing for one that never happens here, as there are no subagents. */
-export const eventOf = (name: string): HookEvent | undefined => events.find((event) => folded(event) === folded(name) && !event.startsWith('Subagent'))
+/** The event that a name means; nothing for one that never happens here. */
+export const eventOf = (name: string): HookEvent | undefined => events.find((event) => folded(event) === folded(name))
 
 /** The name that an event has for Gemini. */
 export const inGemini = (event: HookEvent): string => gemini[event] ?? event

@@ -7,7 +7,7 @@ import { beginAnew, switchModel, forkAt, goBack, resumeOther } from './going_on.
 import { keepTheme, themeNames } from './preferences.js'
 import { runShell } from './shell.js'
 import type { Sitting } from './sitting.js'
-import { costText, serversText, showChanges, showHelp, showVerb, statusText } from './views.js'
+import { costText, serversText, showAgents, showChanges, showHelp, showVerb, statusText } from './views.js'
 
 interface Command extends SlashCommand {
   /** It changes nothing of the conversation, so that it need not wait for the end of a turn. */
@@ -25,6 +25,7 @@ const own: readonly Command[] = [
   { name: 'rewind', description: 'Goes back to before a turn: files, conversation or both', run: goBack },
   { name: 'fork', description: 'Begins a new session with the conversation up to a turn', run: forkAt },
   { name: 'clear', description: 'Begins a new session', run: beginAnew },
+  { name: 'agents', description: 'Shows the agents that do parts of the work, or what one of them said', arguments: '[id]', anytime: true, run: showAgents },
   { name: 'permissions', description: 'Shows the rules, and who says each', anytime: true, run: (face) => showVerb(face, 'policy', ['list']) },
   { name: 'tools', description: 'Shows the tools', arguments: '[tool]', anytime: true, run: (face, rest) => showVerb(face, 'tools', ['--text', ...rest.split(/\s+/).filter(Boolean)]) },
   { name: 'skills', description: 'Shows the skills', anytime: true, run: (face) => showVerb(face, 'skills', ['list', '--text']) },

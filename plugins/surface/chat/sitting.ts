@@ -1,5 +1,5 @@
 import type { Io, Kernel } from '../../../core/index.js'
-import { componentChoices, findModel, printFailure, runContextOf, type RunContext } from '../../agent/cli/index.js'
+import { atWork, componentChoices, findModel, printFailure, runContextOf, type RunContext } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, ThreadEvent } from '../../agent/index.js'
 import type { UiEvent, UiHandle } from '../../tui/index.js'
 import type { Questions } from './questions.js'
@@ -72,8 +72,9 @@ export class Sitting {
     this.next = between ?? (async () => options)
   }
 
-  /** What waits, and the numbers of the status line. */
+  /** What waits, who works, and the numbers of the status line. */
   count(event: ThreadEvent): void {
+    if ('item' in event && event.item.type === 'subagent') this.handle.send({ type: 'subagents', lines: atWork(this.agent) })
     if (event.type === 'item.started' && event.item.type === 'user_message' && event.item.origin === 'queue') this.waits(this.waiting.filter((text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
     if (event.type === 'turn.started') this.begun = true
     if (event.type !== 'step.completed') return
@@ -164,7 +165,10 @@ export class Sitting {
     const { agent, usage, window } = this
     const context = window > 0 && usage.context > 0 ? [`${Math.round((100 * usage.context) / window)} % context`] : []
     const branch = this.branch()
-    const left = [agent.model, agent.mode, ...context, `${short(usage.input + usage.output)} tokens`, ...(usage.cost ? [`$${usage.cost.toFixed(4)}`] : []), ...(branch === undefined ? [] : [branch])].join(' · ')
+    const [first, ...others] = agent.tasks.list()
+    const scheduled = first ? [`${others.length + 1} scheduled, next ${new Date(first.next).toTimeString().slice(0, 5)}`] : []
+    const named = branch === undefined ? [] : [branch]
+    const left = [agent.model, agent.mode, ...context, `${short(usage.input + usage.output)} tokens`, ...(usage.cost ? [`$${usage.cost.toFixed(4)}`] : []), ...scheduled, ...named].join(' · ')
     this.handle.send({ type: 'status', left, right: '/help' })
   }
 

@@ -1,11 +1,11 @@
 import type { Io, Kernel, Mode } from '../../../core/index.js'
-import { givenImages, goalText, notAppliedLines, printFailure, summary, tasksText } from '../../agent/cli/index.js'
+import { childrenText, givenImages, goalText, notAppliedLines, printFailure, summary, tasksText } from '../../agent/cli/index.js'
 import type { Agent, GivenImage, Task as AgentTask } from '../../agent/index.js'
 import { filledPrompt, interactive, oneLine, promptHelp, promptNamed, say } from '../../lib/terminal/index.js'
 import { scheduleCommand } from './loops.js'
 
 export const help = `/help shows this, /mode says the mode and /mode auto changes it, /plan [what] asks for a plan before anything is changed,
-/tasks shows the steps of the task, /compact [what matters] shortens the conversation,
+/tasks shows the steps of the task, /agents the agents that do parts of it, /compact [what matters] shortens the conversation,
 /goal <text> goes on until it is met (lines that begin with verify: name commands that prove it), /goal shows it, /goal clear ends it,
 /loop [10m] <prompt> begins something again and again, /remind <18:30 | +45m> <text> once; /loop list, /loop cancel <id|all>,
 /image <file> gives an image with what you say next, /quit ends.
@@ -79,6 +79,7 @@ export class Talk {
     else if (word === '/plan' && rest === '') await this.mode('plan')
     else if (word === '/loop' || word === '/remind') await scheduleCommand(this.kernel, this.agent, io, { word, rest })
     else if (word === '/tasks') io.stderr.write(tasksText(this.agent))
+    else if (word === '/agents') io.stderr.write(childrenText(this.agent))
     else if (word === '/image') this.images.push(...((await givenImages({ image: [rest] }, io, word)) ?? []))
     else if (word === '/goal' && rest === '') io.stderr.write(goalText(this.agent))
     else if (await promptNamed(this.kernel, word)) return false

@@ -1,4 +1,4 @@
-import { briefly, type EventSink } from '../../agent/cli/index.js'
+import { briefly, partLine, type EventSink } from '../../agent/cli/index.js'
 import type { Delta, Item, ThreadEvent } from '../../agent/index.js'
 import type { Block, UiHandle } from '../../tui/index.js'
 import { intendedDiff, readablePart } from './changes.js'
@@ -29,6 +29,8 @@ export class Transcript {
     const { whole } = this
     this.whole = undefined
     if (whole && !(event.type === 'turn.failed' && event.message === whole.text)) this.live(whole)
+    const part = partLine(event)
+    if (part) this.send({ type: 'commit', block: { kind: part.bad ? 'error' : 'text', text: part.text } })
     if (event.type === 'item.started') this.started(event.item)
     else if (event.type === 'item.completed') this.completed(event.item)
     else if (event.type === 'turn.started') (this.stopped = false, this.onState('Working'))

@@ -1,6 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { version } from '../../../core/base/index.js'
-import type { Io, Kernel } from '../../../core/index.js'
+import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
+import { childrenText, printFailure, wordsOf } from '../../agent/cli/index.js'
 import { columns, oneLine, say } from '../../lib/terminal/index.js'
 import type { Block, SlashCommand } from '../../tui/index.js'
 import { personsCall } from './persons_calls.js'
@@ -30,6 +31,23 @@ export async function showChanges(face: Sitting, _rest: string, signal: AbortSig
   if (exit_code !== 0) return say(io, 'error', oneLine(stderr.trim().split('\n')[0] ?? '') || `git ended by exit ${exit_code}.`)
   if (stdout.trim() === '') return say(io, 'info', 'Nothing is changed since the last commit.')
   page(face, command, { kind: 'diff', text: stdout })
+}
+
+/** `/agents`: those that do or did parts of the work; with an id what was said to one of them and by it, as far as it is in its journal. */
+export async function showAgents(face: Sitting, id: string): Promise<void> {
+  const { agent, kernel, io } = face
+  if (id === '') return page(face, 'agents', { kind: 'output', text: childrenText(agent) })
+  const one = agent.children.find((child) => child.id === id)
+  if (!one) return say(io, 'error', `There is no agent ${oneLine(id).slice(0, 64)}; known: ${agent.children.map((child) => child.id).join(', ') || 'none'}.`)
+  const workspace = openWorkspace(kernel.workspace, kernel)
+  try {
+    const words = await wordsOf(workspace, one.session_id)
+    face.handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'view', title: `${one.agent} ${id}`, body: words.map(({ by, text }) => ({ kind: by === 'person' ? 'user' : 'markdown', text })) } })
+  } catch (error) {
+    printFailure(kernel, error, io)
+  } finally {
+    workspace.close()
+  }
 }
 
 /** `/status`. */

@@ -60,12 +60,13 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     const hooks = {
       PreToolUse: [hook('${CLAUDE_PLUGIN_ROOT}/guard.sh'), { hooks: [{ type: 'prompt', prompt: 'Wise?' }, { type: 'command' }, 7] }, { matcher: 'Read' }, hook('x ${user_config.key}')],
       SubagentStop: [hook('true')],
+      TeammateIdle: [hook('true')],
       WorktreeCreate: [hook('true'), hook('true')],
       Stop: 'no list',
     }
     await using made = await boot({ '.claude-plugin/plugin.json': json({ name: 'pack', userConfig: { key: {} } }), 'hooks/hooks.json': json({ hooks }) })
     expect(verdict(await read(made.vt))).toBe('VT_POLICY_DENIED Not this.')
-    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED')).toMatch(/never happens here .*\(2: SubagentStop, WorktreeCreate\)[\s\S]*of type prompt, as no model judges calls here, .*\(1\)/)
+    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED')).toMatch(/never happens here .*\(2: TeammateIdle, WorktreeCreate\)[\s\S]*of type prompt, as no model judges calls here, .*\(1\)/)
     expect(told(made.vt.kernel, 'VT_FORMAT_INVALID')).toMatch(/no command[\s\S]*no command[\s\S]*into a line for the shell|line for the shell[\s\S]*no list of hooks/)
   })
 

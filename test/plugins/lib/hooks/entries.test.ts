@@ -25,12 +25,12 @@ describe('the matcher of a hook', () => {
 describe('the name of an event', () => {
   it('is one in every spelling, and those of Gemini are names of ours', () => {
     const spellings = (name: string) => [name, name.toLowerCase(), name.replace(/(?<!^)([A-Z])/g, '_$1').toLowerCase(), name.replace(/(?<!^)([A-Z])/g, '_$1').toUpperCase()]
-    for (const event of ['PreToolUse', 'PermissionRequest', 'PostToolUse', 'PostToolUseFailure', 'Notification', 'SessionStart', 'SessionEnd', 'UserPromptSubmit', 'Stop', 'PreCompact', 'PostCompact']) {
+    for (const event of ['PreToolUse', 'PermissionRequest', 'PostToolUse', 'PostToolUseFailure', 'Notification', 'SessionStart', 'SessionEnd', 'UserPromptSubmit', 'Stop', 'SubagentStart', 'SubagentStop', 'PreCompact', 'PostCompact']) {
       expect(spellings(event).map(eventOf)).toEqual(Array(4).fill(event))
     }
     expect(['BeforeTool', 'AfterTool', 'BeforeAgent', 'AfterAgent', 'PreCompress'].map(eventOf)).toEqual(['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'Stop', 'PreCompact'])
   })
   it('of what never happens here is none', () => {
-    expect(['SubagentStart', 'SubagentStop', 'constructor', '', 'PreTool'].map(eventOf)).toEqual(Array(5).fill(undefined))
+    expect(['WorktreeCreate', 'constructor', '', 'PreTool'].map(eventOf)).toEqual(Array(4).fill(undefined))
   })
 })

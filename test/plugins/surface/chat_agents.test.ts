@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { report, says, spawn, speakers } from '../../support/delegation.js'
+import { hold } from '../../support/inside.js'
+import { call, home, vtcode } from '../../support/peer.js'
+import { drawn, faultsOf } from '../../support/screen.js'
+
+const look = 'Find out what the file says.'
+const run = (command: string) => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
+const slow = (summary: string) => ({ ...report(summary), how: { latency: 300 } })
+const held: (() => void)[] = []
+afterEach(() => held.splice(0).forEach((end) => end()))
+
+describe('agents in a chat', () => {
+  it('are seen on the screen: who begins, how many work and wait, who asks, who is done with what, and all of them by /agents; so is what is scheduled', async () => {
+    const { url } = await speakers({
+      parent: [{ toolCalls: [...['ONE', 'TWO', 'SIX', 'TEN'].map((name) => spawn(`${name} ${look}`, { agent: 'explorer' })), spawn(`ASK ${look}`, { agent: 'verifier', label: 'the check' })] }, says('All is known.')],
+      ONE: [slow('One is done.')], TWO: [slow('Two is done.')], SIX: [slow('Six is done.')], TEN: [{ error: { message: 'broken' }, status: 400 }], ASK: [run('touch asked.txt'), report('It holds.')],
+    })
+    const place = hold(await home({ url }))
+    const { type, until, gone, end, text, raw, kill } = await drawn(place, ['chat'], { columns: 120, rows: 30 })
+    held.push(() => kill('SIGKILL'))
+    await until(/^peer\/m · ask/m)
+    type('/loop 7m look at the build\r')
+    await until(/1 scheduled, next \d\d:\d\d/)
+    type('Explore.\r')
+    await until(/^3 agents work, 1 waits for a place · \/agents shows all$/m)
+    await until(/^ {2}a1 explorer: ONE Find out what the file says\.$/m)
+    await until('May unified_exec/run do this?')
+    expect(text()).toContain('The agent verifier (a5, the check) asks.')
+    await sleep(500)
+    type('y')
+    await until('All is known.')
+    for (const line of ['◇ explorer begins: ONE Find out', '◆ explorer is done: Two is done.', '✗ explorer failed: VT_LLM_', '◇ verifier begins: the check', '◆ verifier is done: It holds.']) expect(text(), line).toContain(line)
+    expect(text()).not.toContain('wait for a place')
+    type('/agents\r')
+    await until(/^a5 {2}verifier {2}completed +\? +the check: It holds\.\n {4}\.vtcode\/sessions\/ses_\S+\/messages\.jsonl$/m)
+    await until(/^a4 {2}explorer {2}failed \(VT_LLM_/m)
+    await until(/q leaves/)
+    type('q')
+    await gone(/q leaves/)
+    type('/agents a9\r')
+    await until('There is no agent a9; known: a1, a2, a3, a4, a5.')
+    type('/agents a1\r')
+    await until(/ONE Find out what the file says\.\n[^]*q leaves/)
+    type('q')
+    await gone(/q leaves/)
+    type('\u0004')
+    held.pop()
+    expect(await end()).toBe(0)
+    expect(faultsOf(raw())).toEqual([])
+  }, 60_000)
+
+  it('are seen line by line too, and in the log of exec with the name of each before what it does', async () => {
+    const script = { parent: [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' })] }, says('All is known.')], ONE: [{ toolCalls: [call('unified_search', { action: 'list' })] }, report('One is done.')] }
+    const lines = hold(await home(await speakers(script)))
+    const chat = await vtcode(lines, ['chat'], { input: 'Explore.\n/agents\n/loop list\n' })
+    expect(chat).toMatchObject({ code: 0, out: 'All is known.\n' })
+    expect(chat.err).toMatch(/◇ explorer begins: ONE Find out what the file says\.\n[^]*◆ explorer is done: One is done\.\n[^]*^a1 {2}explorer {2}completed +\? +One is done\.\n {4}\.vtcode\/sessions\/\S+\nNothing begins by itself\.\n$/m)
+    const log = hold(await home(await speakers(script)))
+    const exec = await vtcode(log, ['exec', 'Explore.'])
+    expect(exec.err).toMatch(/◇ explorer begins: ONE .*\n(?:[^]*\n)?explorer: ✓ unified_search list.*\n[^]*◆ explorer is done: One is done\.\n/)
+    expect((await vtcode(log, ['chat', '--resume', 'last'], { input: '/agents\n' })).err).toContain('a1  explorer  completed')
+  }, 60_000)
+})
