@@ -14,7 +14,7 @@ interface Placed {
   others: readonly ChildStatus[]
 }
 
-interface PlannedPart {
+export interface PlannedPart {
   child: ChildStatus
   plan: ChildPlan
   text: string
