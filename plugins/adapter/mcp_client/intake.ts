@@ -113,7 +113,9 @@ export function boundedFetch(intake: Intake, { url, headers: declared, redirect,
   }
   const sentTo = (to: URL, given: ConstructorParameters<typeof Headers>[0]): Headers => {
     const all = new Headers(given)
-    for (const [name, value] of to.origin === url.origin ? Object.entries(declared) : []) if (to.href === url.href || !all.has(name)) all.set(name, value)
+    // What the protocol says itself stands; what lets one in is the definition's at the server, and the sign-in's elsewhere.
+    const stands = (name: string): boolean => all.has(name) && (to.href !== url.href || name.toLowerCase() !== 'authorization')
+    for (const [name, value] of to.origin === url.origin ? Object.entries(declared) : []) if (!stands(name)) all.set(name, value)
     return all
   }
   return async (input, init) => {
