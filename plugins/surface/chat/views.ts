@@ -33,9 +33,10 @@ export async function showChanges(face: Sitting, _rest: string, signal: AbortSig
   page(face, command, { kind: 'diff', text: stdout })
 }
 
-/** `/agents`: those that do or did parts of the work; with an id what was said to one of them and by it, as far as it is in its journal. */
+/** `/agents`: those that do or did parts of the work, and before there is one those that may get some; with an id what was said to one of them and by it, as far as it is in its journal. */
 export async function showAgents(face: Sitting, id: string): Promise<void> {
   const { agent, kernel, io } = face
+  if (id === '' && agent.children.length === 0) return showVerb(face, 'agents', ['list', '--text'])
   if (id === '') return page(face, 'agents', { kind: 'output', text: childrenText(agent) })
   const one = agent.children.find((child) => child.id === id)
   if (!one) return say(io, 'error', `There is no agent ${oneLine(id).slice(0, 64)}; known: ${agent.children.map((child) => child.id).join(', ') || 'none'}.`)

@@ -90,7 +90,7 @@ describe('a tool that belongs to an audience', () => {
     for (const [name, text] of Object.entries(files)) await place.write(`../home/crew/${name}`, text)
     const crew = ['--config', `manifests=["builtin","${place.home}/crew"]`, '--config', 'plugins.isolate=inline']
     const codes = async (...flags: string[]) => eventsOf((await agent(place, ['exec', '--json', ...crew, ...flags, 'go'])).out).flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'tool_output' ? [item.error_code ?? item.output] : []))
-    expect(await codes()).toEqual([expect.stringContaining('"lent":["agent"]')])
+    expect(await codes()).toEqual([expect.stringContaining('"lent":["agent","delegation","call_id"]')])
     expect(await codes('--disallowed-tools', 'crew/spawn')).toEqual(['VT_POLICY_DENIED'])
     const actions = (body: any) => body.tools.find((tool: any) => tool.function.name === 'crew').function.parameters.properties.action.enum
     expect([actions(peer.bodies[0]), actions(peer.bodies[2])]).toEqual([['close', 'spawn'], ['close']])

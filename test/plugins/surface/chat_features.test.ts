@@ -103,7 +103,7 @@ describe('the chat on a screen', () => {
     type('\r')
     await until(/^asked\.$/m)
     expect(text()).toMatch(/^ {2}Which color\? Blue$[^]*^✓ task_tracker .*\n +1 \[ \] first step\n +2 \[ \] second step$/m)
-    for (const [command, wanted] of [['/help', /\/agents +Shows[^]*\/clear +Begins/], ['/agents', /explorer +builtin/], ['/schedule', /There are no schedules/], ['/trace', /✓ request_user_input/]] as const) {
+    for (const [command, wanted] of [['/help', /\/agents \[id\] +Shows[^]*\/clear +Begins/], ['/agents', /explorer +builtin/], ['/schedule', /There are no schedules/], ['/trace', /✓ request_user_input/]] as const) {
       type(`${command}\r`)
       await until(/q leaves/)
       await until(wanted)
