@@ -43,11 +43,19 @@ export function realPaths(): RealPath {
   return (path) => (lstatSync(path).isFile() ? join(folderOf(dirname(path)), basename(path)) : folderOf(path))
 }
 
+interface HowRead {
+  within?: string | undefined
+  judge?: ((place: string) => void) | undefined
+  /** Bytes. */
+  limit?: number
+  real?: RealPath
+}
+
 /**
  * The bytes of a regular file; pipes and devices are refused without waiting for them. With `within`, links may lead to any
- * file below that folder and nowhere else. Throws VT_MANIFEST_LIMIT, VT_MANIFEST_INVALID and system errors.
+ * file below that folder and nowhere else. `judge` hears where the open file lies, before anything is read, and throws to refuse it. Throws VT_MANIFEST_LIMIT, VT_MANIFEST_INVALID and system errors.
  */
-export function readBytes(file: string, { within, limit = limits.bytes, real = realPath }: { within?: string | undefined; limit?: number; real?: RealPath } = {}): Buffer {
+export function readBytes(file: string, { within, judge, limit = limits.bytes, real = realPath }: HowRead = {}): Buffer {
   const path = real(file)
   if (within !== undefined && !inside(real(within), path)) {
     throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
@@ -56,7 +64,9 @@ export function readBytes(file: string, { within, limit = limits.bytes, real = r
   try {
     const stat = fstatSync(fd)
     // A folder on the way may have become a link since.
-    if (within !== undefined && !inside(real(within), placeOf(fd, path))) throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
+    const place = within !== undefined || judge ? placeOf(fd, path) : path
+    if (within !== undefined && !inside(real(within), place)) throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
+    judge?.(place)
     if (!stat.isFile()) throw refuse('VT_MANIFEST_INVALID', `${file} is not a regular file.`, file)
     const bytes = Buffer.allocUnsafe(Math.min(stat.size, limit) + 1)
     let length = 0

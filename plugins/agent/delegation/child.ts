@@ -43,6 +43,9 @@ export function tooDeep({ enabled, max_depth }: { enabled: boolean; max_depth: n
   const message = `This conversation is ${depth} deep and subagents.max_depth is ${max_depth}: it starts no agents.`
   return new AgentError('VT_AGENT_DEPTH', message, { hint: 'Do the work yourself, or report what is left.' })
 }
+/** As many parts were begun in the run as there may be. */
+export const noneLeft = ({ max_total_per_run }: { max_total_per_run: number }): AgentError =>
+  new AgentError('VT_AGENT_LIMIT', `${max_total_per_run} agents were started in this run (subagents.max_total_per_run); 0 are left.`, { hint: 'Do the rest yourself.' })
 
 /** What the system prompt says to an agent that does a part. */
 export const chargeOf = ({ agent: { name, body, skills }, rights, tree }: ChildPlan): string =>

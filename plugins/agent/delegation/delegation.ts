@@ -2,11 +2,11 @@ import { deadline, fail, type Result, type ToolInfo } from '../../../core/base/i
 import { unlessAborted } from '../../lib/base/index.js'
 import { memoryJobs, type JobEngine } from '../../lib/jobs/index.js'
 import type { MergedFile } from '../../lib/worktrees/index.js'
-import { AgentError, type ChildReport, type ChildStatus, type Msg } from '../base/index.js'
+import type { ChildReport, ChildStatus, Msg } from '../base/index.js'
 import { refusalOf } from './agreed.js'
-import { answered, askingFor, chargeOf, faultOf, itemOf, partEnd, refusing, tooDeep, unknownPart } from './child.js'
+import { answered, askingFor, chargeOf, faultOf, itemOf, noneLeft, partEnd, refusing, tooDeep, unknownPart } from './child.js'
 import { workOn } from './part_hooks.js'
-import { planAgain, planPart, type PlannedPart } from './plan_part.js'
+import { planAgain, planPart, refuseClaimed } from './plan_part.js'
 import { listedText, shownReport, waitedText } from './report.js'
 import { agentsTool, reportTool } from './rights.js'
 import { hasEnded, type PartEntry } from './state.js'
@@ -67,11 +67,9 @@ export class Delegation {
 
   async spawn(given: GivenPart, signal: AbortSignal, call_id?: string): Promise<Result> {
     return answered(async () => {
-      this.check()
-      // What an agent gives on is within what was agreed to.
-      const refused = this.isPart ? undefined : await refusalOf(this.thread, this.planned(given, 0), signal)
-      if (refused) return refused
-      const { child, live } = await this.begin(given, call_id)
+      const begun = await this.begin(given, signal, call_id)
+      if ('ok' in begun) return begun
+      const { child, live } = begun
       const { id, agent, background } = child
       if (background) return { child, text: `${id} (${agent}) works beside you.` }
       await unlessAborted(signal, live.ended).catch((error: unknown) => this.stop(id, 'The call was cancelled.').then(() => Promise.reject(error as Error)))
@@ -203,25 +201,27 @@ export class Delegation {
     if (found) return found
     throw unknownPart(id, children.map(({ child }) => child))
   }
-  private check(): void {
+  private check(begins = false): void {
     if (!this.possible) throw tooDeep(this.limits, this.depth)
+    if (begins && this.leftToStart === 0) throw noneLeft(this.limits)
   }
 
-  private async begin(given: GivenPart, call_id: string | undefined): Promise<{ child: ChildStatus; live: LivePart }> {
-    const { thread, limits } = this
-    if (this.leftToStart === 0) throw new AgentError('VT_AGENT_LIMIT', `${limits.max_total_per_run} agents were started in this run (subagents.max_total_per_run); 0 are left.`, { hint: 'Do the rest yourself.' })
-    const number = Math.max(this.numbers, thread.state.children.length) + 1
-    const { child, plan, text, untrusted } = this.planned(given, number)
-    // Others may begin before the journal has this one.
-    this.numbers = number
-    if (child.isolation === 'worktree') await this.trees.refuseImpossible()
+  private async begin(given: GivenPart, signal: AbortSignal, call_id: string | undefined): Promise<Result | { child: ChildStatus; live: LivePart }> {
+    const { thread } = this
+    this.check(true)
+    const { child: planned, plan, text, untrusted } = planPart(thread, given, { depth: this.depth + 1, ...this.among })
+    const child = { id: `a${(this.numbers = Math.max(this.numbers, thread.state.children.length) + 1)}`, ...planned }
+    if (planned.isolation === 'worktree') await this.trees.refuseImpossible()
+    // What an agent gives on is within what was agreed to.
+    const refused = this.isPart || !plan.rights.writes ? undefined : await refusalOf(thread, planned, signal)
+    if (refused) return refused
+    // Others may have begun meanwhile, before the journal has them.
+    this.check(true)
+    if (planned.isolation === 'shared') refuseClaimed(planned.write_paths ?? [], this.among.others)
     this.given += 1
     const live = await this.enqueue(child, plan, text, { call_id, ...given })
     if (untrusted !== undefined && !this.told.has(child.agent)) await thread.remark('VT_AGENT_DEFINITION', (this.told.add(child.agent), untrusted))
     return { child, live }
-  }
-  private planned(given: GivenPart, number: number): PlannedPart {
-    return planPart(this.thread, given, { id: `a${number}`, depth: this.depth + 1, ...this.among })
   }
   private get among(): { delegates: boolean; others: ChildStatus[] } {
     return { delegates: this.depth + 1 < this.limits.max_depth, others: [...this.live.values()].map(({ child }) => child) }

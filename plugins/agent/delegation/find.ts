@@ -116,8 +116,7 @@ function filesIn({ folder, files }: Place, faults: AgentFault[]): readonly strin
 function definitionIn(place: Place, file: string, kernel: Kernel, faults: AgentFault[]): AgentDefinition | undefined {
   let bytes: Buffer
   try {
-    if (place.source === 'workspace') refuseKept(kernel, file)
-    bytes = readBytes(file, { limit: agentLimits.file, within: place.source === 'workspace' ? kernel.workspace : undefined })
+    bytes = readBytes(file, { limit: agentLimits.file, judge: place.source === 'workspace' ? (real) => refuseKept(kernel, file, real) : undefined })
   } catch (error) {
     faults.push({ severity: 'error', message: error instanceof VtError ? error.message : `The file cannot be read: ${messageOf(error)}.`, line: 1, file })
     return undefined
@@ -132,8 +131,7 @@ function definitionIn(place: Place, file: string, kernel: Kernel, faults: AgentF
 }
 
 /** Throws for a definition of the repository that a link leads out of the workspace, or that a rule keeps from tools: its words go into a prompt. */
-function refuseKept({ workspace, settings }: Kernel, file: string): void {
-  const real = realpathSync(file)
+function refuseKept({ workspace, settings }: Kernel, file: string, real: string): void {
   if (!inside(workspace, real)) throw new AgentError('VT_PATH_OUTSIDE', 'The link leads out of the workspace')
   const isHidden = hiddenBy(settings, workspace)
   if ([file, real].some((path) => isHidden?.(relative(workspace, path)))) throw new AgentError('VT_POLICY_DENIED', 'A rule denies reading it')

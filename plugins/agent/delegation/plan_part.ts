@@ -7,7 +7,6 @@ import { childRights, type ChildRights } from './rights.js'
 import type { ChildPlan, DelegatingConversation, GivenPart } from './types.js'
 
 interface Placed {
-  id: string
   depth: number
   delegates: boolean
   /** Parts that are not over. */
@@ -15,7 +14,8 @@ interface Placed {
 }
 
 export interface PlannedPart {
-  child: ChildStatus
+  /** Without the name that it gets when it begins. */
+  child: Omit<ChildStatus, 'id'>
   plan: ChildPlan
   text: string
   /** What of its definition does not count, where that came with the repository. */
@@ -23,7 +23,7 @@ export interface PlannedPart {
 }
 
 /** A part that begins, and what its thread is told. Throws VT_AGENT_UNKNOWN, VT_AGENT_NEEDS_WORKTREE, VT_AGENT_PATH_CLAIMED. */
-export function planPart(thread: DelegatingConversation, given: GivenPart, { id, depth, delegates, others }: Placed): PlannedPart {
+export function planPart(thread: DelegatingConversation, given: GivenPart, { depth, delegates, others }: Placed): PlannedPart {
   const found = findAgents(thread.kernel, thread.providers.env)
   const agent = namedAgent(found, given.agent ?? 'worker')
   const { write_paths, isolation = agent.isolation } = given
@@ -31,8 +31,8 @@ export function planPart(thread: DelegatingConversation, given: GivenPart, { id,
   const claim = claimOf(agent, rights, { write_paths, isolation }, others)
   const session_id = thread.newId('ses')
   const thread_id = thread.newId('th')
-  const child: ChildStatus = {
-    id, session_id, thread_id, depth,
+  const child: PlannedPart['child'] = {
+    session_id, thread_id, depth,
     agent: agent.name,
     label: shortLine(given.label ?? '', 80),
     about: shortLine(given.message, 160),
@@ -77,11 +77,16 @@ function claimOf({ name }: AgentDefinition, { writes }: ChildRights, { write_pat
     const hint = `Name the globs of the paths that it alone writes, such as write_paths: ["src/parser/**"]; or ${apart}; or start an agent that reads, such as explorer.`
     throw new AgentError('VT_AGENT_NEEDS_WORKTREE', `The agent '${name}' changes files, and the call names no write_paths.`, { hint })
   }
+  refuseClaimed(write_paths, others)
+  return write_paths
+}
+
+/** Throws VT_AGENT_PATH_CLAIMED for paths that another part writes. */
+export function refuseClaimed(write_paths: readonly string[], others: readonly ChildStatus[]): void {
   for (const other of others) {
     const both = other.isolation === 'worktree' ? undefined : overlapOf(write_paths, other.write_paths ?? [])
     if (!both) continue
     const hint = `Wait for ${other.id}, close it, or name other paths.`
     throw new AgentError('VT_AGENT_PATH_CLAIMED', `'${both[0]}' may be the same paths as '${both[1]}', which ${other.id} (${other.agent}) writes.`, { hint })
   }
-  return write_paths
 }

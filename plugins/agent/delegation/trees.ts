@@ -21,7 +21,8 @@ export function endedText({ id, agent }: ChildStatus, left: readonly string[] | 
   const lost = left?.filter((path) => !paths.has(path)) ?? []
   const lines = (merged ?? []).map(({ path, op, added, removed }) => (op === 'update' ? `M ${path} (+${added} -${removed})` : `${op === 'add' ? 'A' : 'D'} ${path}`))
   const gone = lost.length > 0 ? [`Its worktree is removed; this was not merged: ${namedPaths(lost)}`] : []
-  return [`${id} (${agent}) is closed${merged ? (merged.length > 0 ? '; merged:' : '; there was nothing to merge') : ''}.`.replace(':.', ':'), ...lines, ...gone].join('\n')
+  const end = !merged ? '.' : lines.length > 0 ? '; merged:' : '; there was nothing to merge.'
+  return [`${id} (${agent}) is closed${end}`, ...lines, ...gone].join('\n')
 }
 
 /** The copies of the files that agents of a conversation work on. The folder of each has the name of its session. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { encodeName } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { asInput, isLeftOut, pathsIn, standsBelow } from './names.js'
+import { asInput, isLeftOut, partsIn, pathsIn, standsBelow } from './names.js'
 import { askStore, copyIndex, noWorktree, type Worktree } from './place.js'
 
 /** A file or a link as git keeps it: `100644`, `100755` or `120000`, and the id of its bytes. */
@@ -41,8 +41,7 @@ export async function treeChanges(workspace: Pick<Workspace, 'root'>, tree: Work
 
 /** The lines of a raw difference: modes and ids, then the path, with NULs between them. */
 function changesIn(output: Buffer): TreeChange[] {
-  const parts: Buffer[] = []
-  for (let at = 0, end; (end = output.indexOf(0, at)) !== -1; at = end + 1) parts.push(output.subarray(at, end))
+  const parts = partsIn(output)
   const changes: TreeChange[] = []
   for (let at = 0; at + 1 < parts.length; at += 2) {
     const [, was, is, from, to] = /^:(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) /.exec(parts[at]!.toString()) ?? []

@@ -3,12 +3,14 @@ import { dirname } from 'node:path'
 import { decodeName, encodeName } from '../../../core/base/index.js'
 import { ownFolders } from '../../../core/workspace/index.js'
 
-/** The names that git prints with NULs between them, as the workspace writes them. */
-export function pathsIn(output: Buffer): string[] {
-  const names: string[] = []
-  for (let at = 0, end; (end = output.indexOf(0, at)) !== -1; at = end + 1) names.push(encodeName(output.subarray(at, end)))
-  return names
+/** What git prints with a NUL behind each. */
+export function partsIn(output: Buffer): Buffer[] {
+  const parts: Buffer[] = []
+  for (let at = 0, end; (end = output.indexOf(0, at)) !== -1; at = end + 1) parts.push(output.subarray(at, end))
+  return parts
 }
+/** The names among it, as the workspace writes them. */
+export const pathsIn = (output: Buffer): string[] => partsIn(output).map((name) => encodeName(name))
 
 /** Names as git reads them from its standard input. */
 export const asInput = (names: readonly string[]): Buffer => Buffer.concat(names.flatMap((name) => [Buffer.from(decodeName(name)), Buffer.of(0)]))

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { limits, parseData } from '../../../build/core/documents/index.js'
+import { limits, parseData, readBytes } from '../../../build/core/documents/index.js'
 import { loadDocument } from '../../../build/core/documents/index.js'
 import { fc } from '../../support/property.js'
 
@@ -123,6 +123,18 @@ it('names the place of a value, or of the nearest value above it', async () => {
 })
 
 describe('a file', () => {
+  it('is judged by where the open file lies, before anything of it is read', async () => {
+    await using made = await tempWorkspace({ 'kept/secret.md': 'secret\n', 'plain.md': 'plain\n' })
+    symlinkSync('kept', join(made.root, 'way'))
+    const judge = (place: string) => {
+      if (place.includes('/kept/')) throw new Error(`kept: ${place.split('/').pop()}`)
+    }
+    expect(readBytes(join(made.root, 'plain.md'), { judge }).toString()).toBe('plain\n')
+    expect(() => readBytes(join(made.root, 'way/secret.md'), { judge })).toThrow('kept: secret.md')
+    // The way turns between the look at the path and the opening of it.
+    const turned = () => join(made.root, 'way/secret.md')
+    expect(() => readBytes(join(made.root, 'plain.md'), { judge, real: turned })).toThrow('kept: secret.md')
+  })
   let space: TempWorkspace
   beforeEach(async () => {
     space = await tempWorkspace()

@@ -1,24 +1,16 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
-import { call, home, startPeer } from '../../support/peer.js'
-import { drawn, type Shape } from '../../support/screen.js'
+import { describe, expect, it } from 'vitest'
+import { chat as chatOn, type ChatShape } from '../../support/chat.js'
+import { call } from '../../support/peer.js'
+import { drawn } from '../../support/screen.js'
 
-const held: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-
-/** A person at the chat, and a model that answers by the script. */
-async function chat(script: Parameters<typeof startPeer>[0], { files = {}, extra = {}, words = ['chat'], ...how }: Shape & { files?: Record<string, string>; extra?: Parameters<typeof home>[2]; words?: string[] } = {}) {
-  const peer = await startPeer(script)
-  held.push(peer)
-  const place = await home(peer, files, extra)
-  held.push(place)
-  const at = await drawn(place, words, { columns: 110, ...how })
+/** The chat in a wide window, ready for what a person types. */
+async function chat(script: Parameters<typeof chatOn>[0], { words, ...how }: ChatShape & { words?: string[] } = {}) {
+  const at = await chatOn(script, words, { columns: 110, ...how })
   await at.until(/^peer\/m · \w+/m)
-  return { peer, place, ...at }
+  return at
 }
 const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
 const count = (text: string, part: string): number => text.split(part).length - 1

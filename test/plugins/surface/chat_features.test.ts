@@ -1,26 +1,22 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { hold } from '../../support/inside.js'
 import { call, home, settingsFor, startPeer } from '../../support/peer.js'
 import { drawn } from '../../support/screen.js'
 
-const held: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
+
 const answers = fileURLToPath(new URL('../../fixtures/mcp/answers.mjs', import.meta.url))
 const git = (cwd: string, ...args: string[]): void => void execFileSync('git', args, { cwd, env: { PATH: process.env['PATH']!, HOME: cwd, GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' }, stdio: 'ignore' })
 const files = { 'a.txt': 'one\ntwo\n', 'pack/.claude-plugin/plugin.json': '{"name":"pack"}', 'pack/commands/deploy.md': '---\ndescription: Deploys it.\nargument-hint: "[where]"\n---\nSay !`echo to-$1` and deploy.\n' }
 
 /** A repository with a package, a server and a model that has a price. */
 async function furnished(script: Parameters<typeof startPeer>[0]) {
-  const peer = await startPeer(script)
-  held.push(peer)
-  const place = await home(peer, files)
-  held.push(place)
+  const peer = hold(await startPeer(script))
+  const place = hold(await home(peer, files))
   git(place.root, 'init', '-q', '-b', 'topic')
   git(place.root, 'add', 'a.txt')
   git(place.root, 'commit', '-qm', 'first')
@@ -113,6 +109,22 @@ describe('the chat on a screen', () => {
     type('more\r')
     await until(/VT_LLM_REQUEST: The model server answered 400/)
     expect(text().split('The model server answered 400').length).toBe(2)
+    type('\u0004')
+    expect(await end()).toBe(0)
+  }, 60_000)
+
+  it('shows all of a call of a stranger, whatever that says would be so anyway', async () => {
+    const { place } = await furnished([{ toolCalls: [call('wipe_all', { target: 'everything' })] }, { content: 'left.' }])
+    const manifest = { action: 'wipe_all', description: 'Wipes.', effects: ['write'], input: { type: 'object', properties: { target: { type: 'string', default: 'everything' } } }, run: ['true'] }
+    writeFileSync(join(place.root, 'pack/wipe.json'), JSON.stringify(manifest))
+    const file = join(place.home, '.vtcode/vtcode.config.json')
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), manifests: ['builtin', join(place.root, 'pack/wipe.json')] }))
+    const { type, until, end } = await drawn(place, ['chat'], { columns: 110 })
+    await until(/^peer\/m · ask/m)
+    type('wipe\r')
+    await until(/target.*everything/)
+    type('\tn')
+    await until('left.')
     type('\u0004')
     expect(await end()).toBe(0)
   }, 60_000)

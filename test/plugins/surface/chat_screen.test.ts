@@ -1,24 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { chat } from '../../support/chat.js'
+import { hold } from '../../support/inside.js'
 import { call, home, startPeer } from '../../support/peer.js'
-import { drawn, faultsOf, type Shape } from '../../support/screen.js'
+import { drawn, faultsOf } from '../../support/screen.js'
 
-const held: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-
-/** A person at a terminal, with the chat on it and a model that answers by the script. */
-async function chat(script: Parameters<typeof startPeer>[0], words = ['chat'], how: Shape & { files?: Record<string, string> } = {}) {
-  const peer = await startPeer(script)
-  held.push(peer)
-  const place = await home(peer, how.files)
-  held.push(place)
-  const at = await drawn(place, words, how)
-  return { peer, place, ...at }
-}
 const count = (text: string, part: string): number => text.split(part).length - 1
 const squeezed = (text: string): string => text.replace(/\s+/g, '')
 const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
@@ -66,10 +54,10 @@ describe('the chat on a screen', () => {
 
   it('is drawn on the second screen where the settings or --surface say so, and leaves what was said on the first one', async () => {
     const peer = await startPeer([{ content: 'It is **so**.' }, { content: 'It is **so**.' }])
-    held.push(peer)
+    hold(peer)
     for (const [words, surface] of [[[], 'alternate'], [['chat', '--surface', 'alternate'], 'inline']] as const) {
       const place = await home(peer, {}, { settings: { ui: { surface } } })
-      held.push(place)
+      hold(place)
       const { type, until, end, screen, text: shown } = await drawn(place, [...words])
       await until(ready)
       type('hi there\r')
@@ -84,7 +72,7 @@ describe('the chat on a screen', () => {
 
   it('gives the terminal back before it says why it cannot start', async () => {
     const place = await home({ url: 'http://127.0.0.1:9' }, { 'vtcode.config.json': '{ "policy": { "mode": 7 } }' })
-    held.push(place)
+    hold(place)
     const wrong = await drawn(place, ['chat'])
     expect(await wrong.end()).toBe(3)
     expect(wrong.text()).toMatch(/^vtcode: error: [^]*mode/)
@@ -290,9 +278,9 @@ describe('the terminal', () => {
   it('keeps thirty lines of shell history and every message once, through sizes, stops and approvals', async () => {
     const words = Array.from({ length: 120 }, (_, at) => `word${at}. ${at % 12 === 11 ? '\n\n' : ''}`).join('')
     const peer = await startPeer([{ content: words, how: { latency: 10, chunkSize: 8 } }, write('a.txt'), { content: 'written.' }])
-    held.push(peer)
+    hold(peer)
     const place = await home(peer)
-    held.push(place)
+    hold(place)
     const { bin } = await import('../../support/terminal.js')
     const at = await drawn(place, ['--norc', '--noprofile', '-i'], { program: '/bin/bash' })
     await at.until(/\$ $/m)

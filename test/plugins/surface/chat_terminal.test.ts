@@ -1,24 +1,18 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { chat } from '../../support/chat.js'
+import { hold } from '../../support/inside.js'
 import { call, home, logOf, startPeer, type Home } from '../../support/peer.js'
-import { drawn, faultsOf, type Shape } from '../../support/screen.js'
+import { drawn, faultsOf } from '../../support/screen.js'
 import { bin } from '../../support/terminal.js'
 
-const held: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-
-async function chat(script: Parameters<typeof startPeer>[0], words = ['chat'], how: Shape & { files?: Record<string, string> } = {}) {
-  const peer = await startPeer(script)
-  held.push(peer)
-  const place = await home(peer, how.files)
-  held.push(place)
-  const at = await drawn(place, words, how)
+/** The chat, ready for what a person types. */
+async function readyChat(...how: Parameters<typeof chat>) {
+  const at = await chat(...how)
   await at.until(ready)
-  return { peer, place, ...at }
+  return at
 }
 const ready = /^peer\/m · \w+/m
 const count = (text: string, part: string): number => text.split(part).length - 1
@@ -49,7 +43,7 @@ const isGone = (pid: number): boolean => {
 describe('the chat in a storm', () => {
   it('of stops, continuations and sizes loses no word and shows none twice, and goes on', async () => {
     const pick = seeded(7)
-    const { type, until, end, kill, resize, text, raw, place } = await chat([streamed, { content: 'and on.' }], ['chat'], { env: { TERM_PROGRAM: 'vscode' } })
+    const { type, until, end, kill, resize, text, raw, place } = await readyChat([streamed, { content: 'and on.' }], ['chat'], { env: { TERM_PROGRAM: 'vscode' } })
     type('go\r')
     await until('message-1.')
     while (!text().includes('message-149.')) {
@@ -76,7 +70,7 @@ describe('the chat in a storm', () => {
   }, 60_000)
 
   it('whose terminal is closed ends, and the journal has what was said', async () => {
-    const { type, until, close, pid, place } = await chat([slow])
+    const { type, until, close, pid, place } = await readyChat([slow])
     type('tell me\r')
     await until('slow slow')
     close()
@@ -86,9 +80,9 @@ describe('the chat in a storm', () => {
 
   it('that is killed leaves modes to the shell, and the next one takes them back', async () => {
     const peer = await startPeer([slow, { content: 'fine.' }])
-    held.push(peer)
+    hold(peer)
     const place = await home(peer)
-    held.push(place)
+    hold(place)
     const at = await drawn(place, ['--norc', '--noprofile', '-i'], { program: '/bin/bash' })
     await at.until(/\$ $/m)
     for (const [round, words] of ['chat --surface alternate', 'chat'].entries()) {
@@ -112,7 +106,7 @@ describe('the chat in a storm', () => {
 describe('the chat and what is hostile', () => {
   it('shows names of files, bytes of programs that are no text, and a paste of 10 MB', async () => {
     const evil = 'a\u001b]0;owned\u0007\u202eb.txt'
-    const { type, until, end, kill, text, raw, place } = await chat([{ toolCalls: [call('unified_exec', { action: 'run', command: "printf 'bytes \\377\\376 \\033]52;c;eA==\\007 end\\n'" })] }, { content: 'seen.' }], ['--mode', 'auto', 'chat'], { files: { [evil]: 'x' }, columns: 110 })
+    const { type, until, end, kill, text, raw, place } = await readyChat([{ toolCalls: [call('unified_exec', { action: 'run', command: "printf 'bytes \\377\\376 \\033]52;c;eA==\\007 end\\n'" })] }, { content: 'seen.' }], ['--mode', 'auto', 'chat'], { files: { [evil]: 'x' }, columns: 110 })
     type('see @owned')
     await until(/→ a\\u\{1b\}\]0;owned/)
     type('\u0003')
