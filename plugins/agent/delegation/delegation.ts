@@ -213,7 +213,7 @@ export class Delegation {
     const child = { id: `a${(this.numbers = Math.max(this.numbers, thread.state.children.length) + 1)}`, ...planned }
     if (planned.isolation === 'worktree') await this.trees.refuseImpossible()
     // What an agent gives on is within what was agreed to.
-    const refused = this.isPart || !plan.rights.writes ? undefined : await refusalOf(thread, planned, signal)
+    const refused = thread.mode === 'ask' && plan.rights.writes && !this.isPart ? await refusalOf(thread, planned, signal) : undefined
     if (refused) return refused
     // Others may have begun meanwhile, before the journal has them.
     this.check(true)
