@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -26,6 +26,9 @@ function noted(log: string[]): object {
   const none = async () => {}
   return { mark: () => '', append, sync: async () => void log.push('synced'), roll: none, write: none, read: async (name: string) => files.get(name), archive: async (name: string) => name, cut: none, close: none }
 }
+
+/** The line is there: a file is made before it is written. */
+const written = (place: { root: string }): boolean => existsSync(join(place.root, 'log.txt')) && readFileSync(join(place.root, 'log.txt'), 'utf8').endsWith('\n')
 
 describe('a command under any of its names', () => {
   it.each(commands)('as %s is known to start programs, runs alone, and is on disk before it begins', async (name, input) => {
@@ -63,7 +66,7 @@ describe('a command under any of its names', () => {
       const place = hold(await home(peer, {}, { settings: full.config }))
       await vtcode(place, ['exec', '--quiet', '--mode', 'full-auto', 'go'], {
         started: (child) => {
-          const look = setInterval(() => existsSync(join(place.root, 'log.txt')) && (clearInterval(look), child.kill('SIGKILL')), 20)
+          const look = setInterval(() => written(place) && (clearInterval(look), child.kill('SIGKILL')), 20)
         },
       })
       expect(readdirSync(join(place.root, '.vtcode/sessions')).some((one) => one.startsWith('ses_')), name).toBe(true)
@@ -81,7 +84,7 @@ describe('a command under any of its names', () => {
     writeFileSync(join(place.home, 'slow.mjs'), `import { appendFileSync } from 'node:fs'\nexport default () => {\n  appendFileSync(${JSON.stringify(join(place.root, 'log.txt'))}, 'ran\\n')\n  return new Promise((resolve) => setTimeout(() => resolve({ ok: true, output: {} }), 3000))\n}\n`)
     await vtcode(place, ['exec', '--quiet', '--mode', 'full-auto', 'go'], {
       started: (child) => {
-        const look = setInterval(() => existsSync(join(place.root, 'log.txt')) && (clearInterval(look), child.kill('SIGKILL')), 20)
+        const look = setInterval(() => written(place) && (clearInterval(look), child.kill('SIGKILL')), 20)
       },
     })
     writeFileSync(join(place.home, 'slow.yaml'), manifest('read'))
