@@ -41,7 +41,7 @@ export function processesWith(text: string): number[] {
 export const nap = (): string => `sleep 6${String(Math.random()).slice(2, 12)}`
 
 /** Waits until `check` holds, at most `ms`. */
-export async function eventually(check: () => boolean | Promise<boolean>, ms = 3000): Promise<boolean> {
+export async function eventually(check: () => boolean | Promise<boolean>, ms = 20_000): Promise<boolean> {
   for (const deadline = Date.now() + ms; Date.now() < deadline; await new Promise((resolve) => setTimeout(resolve, 20))) if (await check()) return true
   return check()
 }

@@ -163,7 +163,7 @@ describe('what is no file and no directory', () => {
     await once(server, 'listening')
     const before = Date.now()
     for (const path of ['fifo', 'socket', ...(canMakeDevices() ? ['zero'] : [])]) expect(await answer(path), path).toBe('VT_PATH_SPECIAL')
-    expect(Date.now() - before).toBeLessThan(5000)
+    expect(Date.now() - before).toBeLessThan(20_000)
     server.close()
   })
 

@@ -296,7 +296,7 @@ it('a server that greets us and does not list its tools is waited for as long as
   const since = performance.now()
   await using vt = await boot({ s: made.server('unlisted') }, { request_timeout_secs: 1 })
   matches(vt.kernel.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid', reason: 're:.*did not list its tools within 1 s.*' })
-  expect(performance.now() - since).toBeLessThan(8_000)
+  expect(performance.now() - since).toBeLessThan(20_000)
   expect(await made.starts()).toBe(1)
 })
 

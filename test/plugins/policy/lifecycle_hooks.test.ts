@@ -70,10 +70,10 @@ describe('a PreToolUse hook', () => {
     const started = Date.now()
     const result = await read(booted)
     expect([word(result), result.ok ? '' : result.error.message]).toEqual(['deny', expect.stringContaining(reason)])
-    expect(Date.now() - started).toBeLessThan(4_000)
+    expect(Date.now() - started).toBeLessThan(20_000)
     const child = Number(await booted.read('child'))
     expect(child).toBeGreaterThan(1)
-    await expect.poll(() => isRunning(child), { timeout: 2_000 }).toBe(false)
+    await expect.poll(() => isRunning(child), { timeout: 20_000 }).toBe(false)
   })
 
   it.each<[string | undefined, string]>([

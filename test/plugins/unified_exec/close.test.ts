@@ -22,7 +22,7 @@ describe('close', () => {
     await start({ command: 'trap "" TERM INT HUP; while :; do sleep 0.05; done' })
     const began = Date.now()
     expect(await close({ grace_ms: 300 })).toMatchObject({ exit_code: null, signal: 'SIGKILL' })
-    expect(Date.now() - began).toBeLessThan(7500)
+    expect(Date.now() - began).toBeLessThan(20_000)
   })
 
   it('reaches the groups that job control makes in a terminal', async () => {

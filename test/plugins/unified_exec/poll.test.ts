@@ -25,7 +25,7 @@ describe('poll', () => {
     expect(Date.now() - began).toBeLessThan(15000)
     const idle = Date.now()
     for (let count = 0; count < 50; count++) await poll({ yield_time_ms: 0 })
-    expect(Date.now() - idle).toBeLessThan(5000)
+    expect(Date.now() - idle).toBeLessThan(20_000)
   })
 
   it('may be repeated from the cursor of an earlier answer', async () => {

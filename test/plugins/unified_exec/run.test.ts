@@ -172,7 +172,7 @@ describe('time', () => {
     const began = Date.now()
     const result = await call(booted, { command: `${left} & echo $?` })
     expect(result).toMatchObject({ ok: true, output: { exit_code: 0, stdout: '0\n' }, notices: [{ code: 'VT_EXEC_CHILDREN_ENDED' }] })
-    expect(Date.now() - began).toBeLessThan(5000)
+    expect(Date.now() - began).toBeLessThan(20_000)
     expect(processesWith(left.replace(' ', '\0'))).toEqual([])
 
     await run({ command: `${kept} & echo`, background: true, session_id: 'bg' })
@@ -190,7 +190,7 @@ describe('time', () => {
     await eventually(() => processesWith(long.replace(' ', '\0')).length === 2)
     abort.abort()
     expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
-    expect(await eventually(() => processesWith(long.replace(' ', '\0')).length === 0, 1000)).toBe(true)
+    expect(await eventually(() => processesWith(long.replace(' ', '\0')).length === 0, 10_000)).toBe(true)
     expect(Date.now() - began).toBeLessThan(15000)
     expect((await output(booted, { action: 'list' })).sessions).toEqual([])
   })

@@ -260,7 +260,7 @@ os.kill(0, 9)`
     expect(await output(booted, { action: 'close', session_id: 's' })).toMatchObject({ running: false })
     await run({ command: `${daemon(four)}; sleep 60`, background: true })
     await booted.kernel.endSession('main')
-    for (const each of [one, two, three, four]) expect(await eventually(() => processesWith(each.replace(' ', '\0')).length === 0, 2000), each).toBe(true)
+    for (const each of [one, two, three, four]) expect(await eventually(() => processesWith(each.replace(' ', '\0')).length === 0, 20_000), each).toBe(true)
   })
 
   it('signals reach the command and not the sandbox around it', async () => {

@@ -364,7 +364,7 @@ describe('hostile paths', () => {
       const result = await kernel.call('unified_file', { action: 'read', path })
       expect(result.ok ? result.output['content'] : result.error.code, `row ${row}: ${path.slice(0, 80)}`).toBe(code ?? 'inside\n')
       expect(JSON.stringify(result)).not.toContain('SECRET')
-      expect(Date.now() - began).toBeLessThan(5000)
+      expect(Date.now() - began).toBeLessThan(20_000)
     }
   })
 
@@ -372,7 +372,7 @@ describe('hostile paths', () => {
     const blocked = Array.from({ length: 6 }, () => kernel.call('unified_file', { action: 'read', path: 'fifo' }))
     const began = Date.now()
     expect((await kernel.call('unified_file', { action: 'read', path: 'a.txt' })).ok).toBe(true)
-    expect(Date.now() - began).toBeLessThan(5000)
+    expect(Date.now() - began).toBeLessThan(20_000)
     for (const result of await Promise.all(blocked)) expect(result).toMatchObject({ ok: false, error: { code: 'VT_PATH_SPECIAL' } })
   })
 })

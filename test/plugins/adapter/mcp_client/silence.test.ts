@@ -73,7 +73,7 @@ describe.each(['silent', 'spinning', 'unlisted', 'stubborn'])('a server that is 
     else child.kill(end)
     expect(await within(5_000, child.over)).not.toBe('late')
     expect(out).toContain('"id":1')
-    for (const pid of await made.pids()) await expect.poll(() => lives(pid), { timeout: 2_000 }).toBe(false)
+    for (const pid of await made.pids()) await expect.poll(() => lives(pid), { timeout: 20_000 }).toBe(false)
     // It did not fail: we ended it.
     expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
   })
@@ -140,5 +140,5 @@ it('SIGTERM ends a verb that waits for servers', async () => {
   await expect.poll(() => made.starts(), { timeout: far_too_long_ms }).toBe(1)
   child.kill('SIGTERM')
   expect(await within(5_000, over)).toEqual([130, null])
-  for (const pid of await made.pids()) await expect.poll(() => lives(pid), { timeout: 2_000 }).toBe(false)
+  for (const pid of await made.pids()) await expect.poll(() => lives(pid), { timeout: 20_000 }).toBe(false)
 })

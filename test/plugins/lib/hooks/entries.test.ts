@@ -15,7 +15,7 @@ describe('the matcher of a hook', () => {
     expect(await Promise.all([matches('mcp__.*', ['mcp__a__b']), matches('^Read$', ['ReadAll']), matches('(Edit|Write)$', ['MultiEdit']), matches('.*', [])])).toEqual([true, false, true, false])
     const started = performance.now()
     expect(await matches('^(a+)+$', [`${'a'.repeat(5000)}b`])).toBe(false)
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(performance.now() - started).toBeLessThan(10_000)
   })
   it('that is absent, or cannot be read, is for every call: a guard is not lost to a slip', async () => {
     for (const matcher of [undefined, '', '*', '(', '[a', '(?=a)', `${'a'.repeat(600)}.`]) expect([matcher, await matches(matcher, ['Read'])]).toEqual([matcher, true])

@@ -47,7 +47,7 @@ describe('a glob', () => {
     const started = performance.now()
     expect(glob(`${'a*'.repeat(200)}b`, true)('a'.repeat(5000))).toBe(false)
     expect(glob(`${'**/a/'.repeat(50)}b`, true)('a/'.repeat(2000))).toBe(false)
-    expect(performance.now() - started).toBeLessThan(5000)
+    expect(performance.now() - started).toBeLessThan(20_000)
     expect(() => glob('{a,b}'.repeat(10), true)).toThrow(RangeError)
     expect(() => glob('{a,b}'.repeat(9), true)).not.toThrow()
   })
