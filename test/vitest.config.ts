@@ -10,6 +10,8 @@ export default defineConfig({
     server: { deps: { external: [/\/(?:build|dist)\//] } },
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // A busy machine is waited for; what is looked for once a moment mostly is there at once.
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     // More than there are processors: tests wait for programs more than they compute.
     maxWorkers: 4,
