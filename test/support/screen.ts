@@ -56,8 +56,8 @@ export async function drawn(place: Place, words: string[], { program = process.e
       screen.resize(columns, rows)
     },
     /** Waits until this stands there. */
-    until: (wanted: string | RegExp) => expect.poll(text, { timeout: 30_000, message: `${wanted}` }).toMatch(wanted),
-    gone: (unwanted: string | RegExp) => expect.poll(text, { timeout: 30_000 }).not.toMatch(unwanted),
+    until: (wanted: string | RegExp) => expect.poll(text, { timeout: 60_000, message: `${wanted}` }).toMatch(wanted),
+    gone: (unwanted: string | RegExp) => expect.poll(text, { timeout: 60_000 }).not.toMatch(unwanted),
     end: async () => {
       const code = await ended
       // What was written last is drawn last.

@@ -17,7 +17,7 @@ export async function typing(place: Home, words: string[], { program = process.e
   const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)))
   /** Waits until this is shown, and forgets what was shown before its end; returns that. */
   const until = async (text: string) => {
-    await expect.poll(() => shown.includes(text), { timeout: 30_000, message: text }).toBe(true)
+    await expect.poll(() => shown.includes(text), { timeout: 60_000, message: text }).toBe(true)
     const end = shown.indexOf(text) + text.length
     const before = shown.slice(0, end)
     shown = shown.slice(end)
