@@ -1,5 +1,9 @@
 // Searches at the size of real repositories, each on a generated tree of 22,000 files and on one of 2,400: what may grow with a tree is what
 // grows with it in ripgrep, whose output a Node process reads and drops.
+import { spawnSync } from 'node:child_process'
+import { utimesSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
 import { createKernel } from 'vtcode'
 import { runs, versus } from './measure.mjs'
@@ -36,8 +40,32 @@ async function on(size) {
       await grep('all of 10,000', { pattern: size === 'large' ? '= walk\\.[st]' : '(walk|word)\\.[a-z]+', max_results: 10_000 }),
       await grep('nothing', { pattern: 'zzqqy' }),
       await grep('a regular expression', { pattern: 'set[a-z]+\\(walk\\w*: string', max_results: 200 }),
+      ...(await bySyntax(workspace, search)),
     ]
   } finally {
     await kernel.close()
   }
+}
+
+/** Structural searches and outlines against ast-grep, the slow ones three times. */
+async function bySyntax(workspace, search) {
+  const astGrep = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath()
+  const named = 'function walkworker($$$A): string { $$$B }'
+  const any = { pattern: 'if ($A) { $$$B }', globs: '**/test/**/*.ts' }
+  const structural = (input) => search({ action: 'structural', lang: 'ts', ...input })
+  const run = (pattern, ...more) => () => runs(astGrep, ['run', '--json=stream', '--lang=ts', `--pattern=${pattern}`, ...more, '.'], workspace)
+  // The first two thousand files of the tree, which are all that one answer draws.
+  const files = spawnSync(rgPath, [...rules, '--files', '--sort=path', '-g', '*.{ts,js,md}'], { cwd: workspace, encoding: 'utf8', maxBuffer: 1e9 }).stdout.split('\n').slice(0, 2000)
+  let age = 10
+  const outline = () => {
+    // Another time of change makes it another version, which no cache knows.
+    const time = new Date(Date.now() - 60_000 * age++)
+    for (const file of files) utimesSync(join(workspace, file), time, time)
+    return search({ action: 'outline', path: '.', max_results: 2000 })()
+  }
+  return [
+    await versus('structural, with a word', 0.35, structural({ pattern: named }), run(named), 3, 1),
+    await versus('structural, without', 1.05, structural(any), run(any.pattern, `--globs=${any.globs}`), 3, 1),
+    await versus('outline of a directory, first', 0.8, outline, () => runs(astGrep, ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', ...files], workspace), 3, 1),
+  ]
 }

@@ -6,17 +6,17 @@ import { readFileSync } from 'node:fs'
  * The median of the ratios of neighbours by the clock, and in `detail` the ratio by the processor time of this process and of the
  * programs it started, which a busy machine changes less.
  */
-export async function versus(name, goal, one, other, rounds = 15) {
-  const [ones, others] = await inTurn([one, other], rounds)
+export async function versus(name, goal, one, other, rounds = 15, warm = 3) {
+  const [ones, others] = await inTurn([one, other], rounds, warm)
   const ratio = median(ones.times.map((time, round) => time / others.times[round]))
   const [times, spent] = [`${median(ones.times).toFixed(1)} ms against ${median(others.times).toFixed(1)} ms`, (ones.spent / others.spent).toFixed(2)]
   return { name, goal, ratio, detail: process.platform === 'linux' ? `${times}; by processor time ${spent}` : times }
 }
 
-/** The times of each, in milliseconds, and the processor time that each took in all. */
-export async function inTurn(runs, rounds) {
+/** The times of each, in milliseconds, and the processor time that each took in all; rounds before those are not counted. */
+export async function inTurn(runs, rounds, warm = 3) {
   const measured = runs.map(() => ({ times: [], spent: 0 }))
-  for (let round = -3; round < rounds; round++) {
+  for (let round = -warm; round < rounds; round++) {
     for (const [index, run] of runs.entries()) {
       const [start, before] = [performance.now(), spent()]
       await run()

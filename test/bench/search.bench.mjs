@@ -58,7 +58,7 @@ async function manyAndFew(many, few) {
   return { name: 'grep, 10,000 matches against 100, each × rg', goal: 1, ratio: ofMany / ofFew, detail: `${ofMany.toFixed(2)} against ${ofFew.toFixed(2)}; by processor time ${spent}` }
 }
 
-/** A pattern that holds a word every match must hold, and one that does not, over sources that no rule ignores. */
+/** A pattern that holds a word every match must hold, one that holds an operator, and one without either, over sources that no rule ignores. */
 async function structurals(search) {
   const path = 'node_modules/zod/src'
   const both = (pattern) => [
@@ -67,7 +67,8 @@ async function structurals(search) {
   ]
   return [
     await versus('structural, with a word', 0.35, ...both('globalRegistry.$M($$$A)'), 9),
-    await versus('structural, without', 1.05, ...both('$A ?? $B'), 9),
+    await versus('structural, with an operator', 1.05, ...both('$A ?? $B'), 9),
+    await versus('structural, without', 1.05, ...both('$F($A, $B)'), 9),
   ]
 }
 

@@ -1,3 +1,4 @@
+export { ahead } from './ahead.js'
 export { valueLimit, valueText, withinBytes } from './value_text.js'
 export { cutAtCodePoint, decodeBytes, encode, headBytes, recognise, type TextForm } from './encoding.js'
 export { codePoints, cut, excerpt } from './excerpt.js'

@@ -3,8 +3,10 @@ export { InstallProblem, install } from './ast_grep_install.js'
 export { languageNamed, languageOf, languages, outlinedByAstGrep, patternLanguages, type Language } from './languages.js'
 export { astGrepLibrary, type Library } from './library.js'
 export {
-  outlineAnswer, cached, filterOf, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, versionOf, wantedLanguage, type OutlineItem, type Member, type OutlineInput,
+  outlineAnswer, cached, filterOf, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, versionOf, wantedLanguage, shownName, type OutlineItem, type Member, type OutlineInput,
   type Outlined, type Range, type OutlineSubject,
 } from './outline.js'
 export { withPassedOver } from './passed_over.js'
 export { positionsIn, type Positions } from './positions.js'
+export { pageItems, styleItems } from './markup.js'
+export { scriptItems } from './scripts.js'

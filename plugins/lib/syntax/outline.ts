@@ -66,6 +66,9 @@ export interface OutlineOutput {
   next?: Next
 }
 
+/** A name over several lines in one, and none that is as long as a page. */
+export const shownName = (name: string): string => name.replace(/\s+/g, ' ').slice(0, 200)
+
 /** The language that the caller names, known here or not. */
 export function wantedLanguage({ lang }: OutlineInput): Language | undefined {
   return lang === undefined ? undefined : (languageNamed(lang) ?? { id: lang, title: lang, aliases: [], extensions: [] })

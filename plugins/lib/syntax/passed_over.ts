@@ -13,17 +13,27 @@ const candidate = /^(?:(?:export|declare)\s+(?:(?:default|declare)\s+)*(?:abstra
  * statement or taken apart, abstract classes, functions and constants that are only declared.
  */
 export async function withPassedOver(items: OutlineItem[], bytes: Buffer, language: Language): Promise<OutlineItem[]> {
-  if (!languagesOfScripts.has(language.id)) return items
   const text = bytes.toString()
-  // A pattern where a name should be says that the statement takes a value apart.
-  const kept = items.filter(({ name, astKind }) => astKind !== 'export_statement' || !/^[{[]/.test(name))
-  const known = new Set(kept.map(({ name }) => name))
-  if ([...text.matchAll(candidate)].every(([, name]) => known.has(name!))) return items
+  if (!languagesOfScripts.has(language.id) || !passesOver(items, text)) return items
   const library = await astGrepLibrary()
-  if (!library) return items
+  return library ? itemsPassedOver(items, text, (await library.parseAsync(language.title, text)).root().children()) : items
+}
+
+/** Without a pattern where a name should be, which says that the statement takes a value apart. */
+const keptOf = (items: OutlineItem[]): OutlineItem[] => items.filter(({ name, astKind }) => astKind !== 'export_statement' || !/^[{[]/.test(name))
+
+function passesOver(items: OutlineItem[], text: string): boolean {
+  const known = new Set(keptOf(items).map(({ name }) => name))
+  return ![...text.matchAll(candidate)].every(([, name]) => known.has(name!))
+}
+
+/** The same where the statements of the script are known already. */
+export function itemsPassedOver(items: OutlineItem[], text: string, statements: SgNode[]): OutlineItem[] {
+  if (!passesOver(items, text)) return items
+  const kept = keptOf(items)
+  const known = new Set(kept.map(({ name }) => name))
   const at = positionsIn(text)
-  const root = (await library.parseAsync(language.title, text)).root()
-  const more = root.children().flatMap((node) => declaredBy(node, at)).filter(({ name }) => !known.has(name) && known.add(name))
+  const more = statements.flatMap((node) => declaredBy(node, at)).filter(({ name }) => !known.has(name) && known.add(name))
   // Of a statement that it has no rule for, ast-grep names what stands inside.
   const isInside = ({ range: { byteOffset } }: OutlineItem) => more.some(({ range: { byteOffset: outer } }) => outer.start < byteOffset.start && byteOffset.end <= outer.end)
   return [...kept.filter((item) => !isInside(item)), ...more].sort((a, b) => a.range.byteOffset.start - b.range.byteOffset.start)
@@ -71,10 +81,6 @@ const opening = (node: SgNode): string => node.text().slice(0, 400).split('\n', 
 
 function itemAt(node: SgNode, kind: string, name: string, { isExported, at, members = [] }: { isExported: boolean; at: Positions; members?: Member[] }): OutlineItem {
   const { start, end } = node.range()
-  const range = {
-    byteOffset: { start: at.byte(start.index), end: at.byte(end.index) },
-    start: { line: start.line, column: at.column(start.line, start.column) },
-    end: { line: end.line, column: at.column(end.line, end.column) },
-  }
+  const range = at.range({ start, end })
   return { role: 'item', kind, name, signature: opening(node), astKind: node.kind() as string, isImport: false, isExported, line_number: start.line + 1, end_line: end.line + 1, range, members }
 }

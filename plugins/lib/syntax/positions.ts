@@ -1,16 +1,29 @@
+import type { Pos } from '@ast-grep/napi'
+import type { Range } from './outline.js'
+
 /** From UTF-16 units, in which parsers count that run on JavaScript's strings, to bytes and code points. */
 export interface Positions {
   /** Bytes before a UTF-16 index. */
   byte(index: number): number
   /** Code points before a UTF-16 column of a zero-based line. */
   column(line: number, column: number): number
+  /** The same of both ends. */
+  range(ends: Record<'start' | 'end', Pos>): Range
 }
 
 /** Units between two marks: no position costs more than counting this many, however long the lines are. */
 const stride = 128
 
 export function positionsIn(text: string): Positions {
-  if (Buffer.byteLength(text) === text.length) return { byte: (index) => index, column: (_line, column) => column }
+  const { byte, column } = Buffer.byteLength(text) === text.length ? plain : countedIn(text)
+  const place = ({ line, column: units }: Pos) => ({ line, column: column(line, units) })
+  return { byte, column, range: ({ start, end }) => ({ byteOffset: { start: byte(start.index), end: byte(end.index) }, start: place(start), end: place(end) }) }
+}
+
+/** Of a text in which every unit is a byte. */
+const plain: Omit<Positions, 'range'> = { byte: (index) => index, column: (_line, column) => column }
+
+function countedIn(text: string): Omit<Positions, 'range'> {
   const marks = marksIn(text)
   const starts = [0]
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1)

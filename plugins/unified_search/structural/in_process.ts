@@ -1,6 +1,6 @@
-import type { NapiConfig, Pos, SgNode } from '@ast-grep/napi'
-import { astGrepLibrary, positionsIn, type Language, type Library, type Positions, type Range } from '../../lib/syntax/index.js'
-import { ahead } from './ahead.js'
+import type { NapiConfig, SgNode } from '@ast-grep/napi'
+import { ahead } from '../../lib/base/index.js'
+import { astGrepLibrary, positionsIn, type Language, type Library, type Positions } from '../../lib/syntax/index.js'
 import { placeIn, type EmbeddedCode } from './pages.js'
 import { patternRule } from './binary.js'
 import { replacementOf, templateOf, type RewriteTemplate } from './template.js'
@@ -103,7 +103,7 @@ function nativeOf(node: SgNode, { path, text, at, code, names, language, context
   }
   const captured = (one: SgNode): Captured => {
     const place = placed(one)
-    return { text: text.slice(place.start.index, place.end.index), range: rangeOf(place, at) }
+    return { text: text.slice(place.start.index, place.end.index), range: at.range(place) }
   }
   const single = names.single.flatMap((name) => {
     const one = node.getMatch(name)
@@ -122,7 +122,7 @@ function nativeOf(node: SgNode, { path, text, at, code, names, language, context
     text: text.slice(start.index, end.index),
     lines: text.slice(from, to),
     language: language.title,
-    range: rangeOf({ start, end }, at),
+    range: at.range({ start, end }),
     charCount: { leading: points(text.slice(from, start.index)), trailing: points(text.slice(end.index, to)) },
     metaVariables: { single: Object.fromEntries(single), multi: Object.fromEntries(multi), transformed: {} },
   }
@@ -134,14 +134,6 @@ function endOfLine(text: string, from: number): number {
 }
 
 const points = (text: string): number => Array.from(text).length
-
-function rangeOf({ start, end }: Record<'start' | 'end', Pos>, at: Positions): Range {
-  return {
-    byteOffset: { start: at.byte(start.index), end: at.byte(end.index) },
-    start: { line: start.line, column: at.column(start.line, start.column) },
-    end: { line: end.line, column: at.column(end.line, end.column) },
-  }
-}
 
 /** Gives a match its replacement. False where it spans lines. */
 function replace(native: Native, template: RewriteTemplate): boolean {

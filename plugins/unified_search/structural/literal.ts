@@ -1,15 +1,21 @@
 /** Strictness under which every named leaf of a pattern has to stand in a match letter by letter. */
 const literalStrictness = new Set(['cst', 'smart', 'ast', 'relaxed'])
 
+/** Strictness under which what has no name in a tree, as operators have none, has to stand in a match too. */
+const wholeStrictness = new Set(['cst', 'smart'])
+/** Operators between spaces that are one token in every language that has them. */
+const operator = /(?<=\s)(?:\?\?=?|===|!==|=>|&&=?|\*\*)(?=\s)/
+
 /**
- * A word that the file of every match must hold, so that only files holding it need be parsed; `undefined` where none is certain:
- * a selector may leave the word out, a comment in the pattern need not match.
+ * A word, or without one an operator, that the file of every match must hold, so that only files holding it need be parsed; `undefined` where
+ * none is certain: a selector may leave the word out, a comment in the pattern need not match.
  */
-export function requiredWord(pattern: string | undefined, strictness = 'smart', selector?: string): string | undefined {
+export function requiredText(pattern: string | undefined, strictness = 'smart', selector?: string): string | undefined {
   if (pattern === undefined || selector !== undefined || !literalStrictness.has(strictness) || /\/\/|\/\*|#|--|<!--/.test(pattern)) return undefined
   const words = pattern.replace(/\$+\w*/g, ' ').match(/[A-Za-z_]\w{2,}/g) ?? []
   // Keywords are leaves without a name, which a match may lack under some strictness.
-  return words.filter((word) => !keywords.has(word)).sort((a, b) => b.length - a.length)[0]
+  const [longest] = words.filter((word) => !keywords.has(word)).sort((a, b) => b.length - a.length)
+  return longest ?? (wholeStrictness.has(strictness) ? operator.exec(pattern)?.[0] : undefined)
 }
 
 const keywords = new Set(

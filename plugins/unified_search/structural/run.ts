@@ -4,7 +4,7 @@ import type { Language } from '../../lib/syntax/index.js'
 import { standing } from './around.js'
 import { asRule } from './binary.js'
 import { dialectsOf } from './dialects.js'
-import { requiredWord } from './literal.js'
+import { requiredText } from './literal.js'
 import { checkMetavariables, checkReplacement } from './refuse.js'
 import { Search } from './search.js'
 import { matchOf, renderMatches, renderRewrites } from './shape.js'
@@ -20,7 +20,7 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
   checkMetavariables(call)
   checkReplacement(call)
   const dialects = await dialectsOf(context)
-  const found = await structuralSubjects(context, input, dialects, requiredWord(input.pattern, input.strictness, input.selector))
+  const found = await structuralSubjects(context, input, dialects, requiredText(input.pattern, input.strictness, input.selector))
   notices.push(...found.notices)
   const search = new Search(context, call, dialects.config)
   const all = groupByLanguage(found.files, input)

@@ -85,7 +85,7 @@ describe('query', () => {
     expect(result.matches.map((match: any) => match.file)).toEqual(['a.rs'])
     expect(result.notices).toContain('VT_SEARCH_LANG_SKIPPED')
   })
-  it('finds the same with and without the search for a word that every match must hold', async () => {
+  it('finds the same with and without the search for a word or an operator that every match must hold', async () => {
     const root = dirname(createRequire(import.meta.url).resolve('vite/package.json'))
     const files = Object.fromEntries(['bin/vite.js', 'dist/client/client.mjs', 'dist/client/env.mjs', 'index.cjs'].flatMap((file) => {
       try {
@@ -95,7 +95,7 @@ describe('query', () => {
       }
     }))
     await using ws = await bootKernel({ files })
-    for (const pattern of ['console.$M($$$A)', 'import($A)', 'process.exit($A)', 'new $C($$$A)', 'async function $F($$$A) { $$$B }', 'if ($A) { $$$B }', '$A.addEventListener($$$B)', 'setTimeout($$$A)']) {
+    for (const pattern of ['console.$M($$$A)', 'import($A)', 'process.exit($A)', 'new $C($$$A)', 'async function $F($$$A) { $$$B }', 'if ($A) { $$$B }', '$A.addEventListener($$$B)', 'setTimeout($$$A)', '$A ?? $B', '$A === $B', '$A !== $B', '($A) => $B', '$A && $B']) {
       const key = ({ file, range }: any) => `${file}:${range.byteOffset.start}-${range.byteOffset.end}`
       const filtered = (await structural(ws, { pattern, max_results: 10_000 })).matches.map(key)
       // A comment in the pattern keeps the filter off, and `smart` strictness does not ask for it in a match.

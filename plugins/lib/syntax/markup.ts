@@ -1,0 +1,61 @@
+import type { SgNode } from '@ast-grep/napi'
+import { shownName, type Member, type OutlineItem } from './outline.js'
+import { positionsIn, type Positions } from './positions.js'
+
+const elements = ['element', 'script_element', 'style_element'].map((kind) => ({ kind }))
+const withId = { rule: { any: elements, has: { kind: 'start_tag', has: { kind: 'attribute', has: { kind: 'attribute_name', regex: '^id$' } } } } }
+const conditions = [{ kind: 'media_statement' }, { kind: 'supports_statement' }]
+const conditional = { rule: { kind: 'rule_set', inside: { kind: 'block', inside: { any: conditions } } } }
+const mayHoldRules = /@(?:media|supports)\b/i
+
+/** The elements of a page that have an id, as our query for tree-sitter tells them. `undefined` where only that can read the page. */
+export function pageItems(root: SgNode, text: string): OutlineItem[] | undefined {
+  if (isUnsound(root, text)) return undefined
+  const at = positionsIn(text)
+  return root.findAll(withId).flatMap((node) => {
+    const name = idOf(node)
+    return name === undefined ? [] : [itemAt(node, 'object', name, at)]
+  })
+}
+
+/** The rules of a style sheet and what it tells of media, with the rules inside, as our query tells them. `undefined` where only tree-sitter can read it. */
+export function styleItems(root: SgNode, text: string): OutlineItem[] | undefined {
+  if (isUnsound(root, text)) return undefined
+  const at = positionsIn(text)
+  return root.namedChildren().flatMap((node) => {
+    const kind = kindsOfStyles[node.kind() as string]
+    if (!kind) return []
+    const name = kind === 'namespace' ? firstLine(node).split('{', 1)[0]!.trimEnd() : childOf(node, kind === 'class' ? 'selectors' : 'keyframes_name')?.text()
+    return name === undefined ? [] : [itemAt(node, kind, name, at, mayHoldRules.test(node.text()) ? node.findAll(conditional).flatMap(memberOf) : [])]
+  })
+}
+const kindsOfStyles: Record<string, string | undefined> = { rule_set: 'class', media_statement: 'namespace', supports_statement: 'namespace', keyframes_statement: 'object' }
+
+/** What does not parse, and what begins with a mark of its encoding, which the other parser is not given. */
+const isUnsound = (root: SgNode, text: string): boolean => text.startsWith('\uFEFF') || root.find({ rule: { kind: 'ERROR' } }) !== null
+
+const childOf = (node: SgNode, kind: string): SgNode | undefined => node.namedChildren().find((child) => child.is(kind))
+
+/** The value of an id, rather one between quotes; scripts and styles are known by those alone. */
+function idOf(node: SgNode): string | undefined {
+  const attributes = childOf(node, 'start_tag')!.namedChildren().filter((child) => child.is('attribute') && childOf(child, 'attribute_name')?.text() === 'id')
+  const quoted = attributes.flatMap((one) => childOf(one, 'quoted_attribute_value') ?? []).flatMap((value) => childOf(value, 'attribute_value') ?? [])
+  const bare = node.is('element') ? attributes.flatMap((one) => childOf(one, 'attribute_value') ?? []) : []
+  return [...quoted, ...bare][0]?.text()
+}
+
+function memberOf(node: SgNode): Member[] {
+  const name = childOf(node, 'selectors')?.text()
+  return name === undefined ? [] : [{ role: 'member', kind: 'class', name: unquoted(name), signature: firstLine(node), isPublic: true, line_number: node.range().start.line + 1 }]
+}
+
+const firstLine = (node: SgNode): string => node.text().slice(0, 400).split('\n', 1)[0]!.trim()
+
+const unquoted = (name: string): string => shownName(name.replace(/^(['"])(.*)\1$/s, '$2'))
+
+function itemAt(node: SgNode, kind: string, name: string, at: Positions, members: Member[] = []): OutlineItem {
+  const { start, end } = node.range()
+  const range = at.range({ start, end })
+  const astKind = node.kind() as string
+  return { role: 'item', kind, name: unquoted(name), signature: firstLine(node), astKind, isImport: false, isExported: true, line_number: start.line + 1, end_line: end.line + 1, range, members }
+}

@@ -1,0 +1,180 @@
+import { cpSync, existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { parse } from '@ast-grep/napi'
+import { bootKernel, type Booted } from 'vtcode/test'
+import { afterEach, expect, it } from 'vitest'
+
+afterEach(() => {
+  delete process.env['VTCODE_AST_GREP_BIN']
+})
+
+const outline = async (ws: Booted, input: object): Promise<any> =>
+  ws.call('unified_search', { action: 'outline', view: 'full', items: 'all', response_format: 'detailed', max_results: 2000, ...input })
+
+/** What is drawn in this process, and what is drawn where the library is not asked because somebody named the program. */
+async function bothWays(ws: Booted, path: string): Promise<[any[], any[]]> {
+  const inProcess = await outline(ws, { path })
+  // Under another name, or what is known already would be told again.
+  const program = join(ws.home, 'ast-grep')
+  if (!existsSync(program)) symlinkSync(createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath(), program)
+  process.env['VTCODE_AST_GREP_BIN'] = program
+  const named = await outline(ws, { path })
+  delete process.env['VTCODE_AST_GREP_BIN']
+  expect([inProcess.ok, named.ok]).toEqual([true, true])
+  return [inProcess.output.files, named.output.files]
+}
+
+const typed = `#!/usr/bin/env node
+import a, { b as c } from "./a.js"; import type { T } from '../t.js'
+import fs = require('fs')
+export * from 'x'; export * as y from "y"
+export { a, c as d }; export type { T }; export {}
+export { a as e }
+export default function main() { function inner() {} }
+export = a
+/** Said of it. */
+export interface Shape<T extends { nested: number } = { nested: 1 }> extends Base<{ mixed: string }> {
+  readonly area: number; get name(): string; set name(value: string)
+  'quoted-name'?: { inner: boolean; deep(): void }
+  [index: string]: unknown
+  (call: { option: boolean }): void
+  new (made: string): Shape
+  draw<K>(this: Shape, how?: { color: string }): void
+  readonly: boolean; static: 1; async: 2; get: 3; é: number
+}
+interface Base<T> { base: T }
+export type Alias<T> = { [K in keyof T]: T[K] } & { own: string }
+type Local = 'é' | "😀"
+export enum Level { Low = 1, High = Math.max(Level.Low, 2), 'quoted' = 3, Last }
+declare enum Ambient { One }
+const enum Small { A }
+@decorated({ option() {} }) export class Big<T> extends mixin({ helper() {}, field: 1 })<T> implements Shape {
+  #secret = 1; static shared?: string; declare told: number; readonly [Symbol.iterator] = 1
+  private constructor(private readonly given: string) { super() }
+  public async *run<T>(a: T): AsyncGenerator<T> { const o = { method() {}, get value() { return 1 } }; class Inner { hidden() {} } }
+  protected get size() { return 1 }
+  private set size(value) {}
+  static { const o = { inStatic() {} } }
+  abstract
+  static
+  plain = () => { function deep() {} }
+  'quoted'() {} 123() {} async() {} static() {} override toString() { return '' }
+  accessor both = 1
+  @log() decorated(@param x: string) {}
+}
+class Plain { constructor(a = { m() {} }) {} }
+class Other { constructor(); constructor(a?: string) {} }
+export default class {}
+export abstract class Abstract { abstract area(): number; protected abstract name: string; run() { function local() {} } }
+abstract class Hidden { private constructor() { super() } }
+export const one = 1; export const two: number = 2;
+export const three = 3
+export let four = 4; export let five: string = '5';
+export let six: string; export var seven = 7
+export const { eight, nine: ten, ...rest } = one;
+export const [first, , { second = 2 }] = [], last = 1;
+export const fn = () => { class InFunction { m() {} } }
+export const long = {
+  method() { function inMethod() {} },
+};
+const plain = 1, arrow = async (x) => x, typed: Map<string, number> = new Map(), { taken, apart }: T = one, fnExpr = function () { function inExpr() {} }
+let later: string, counter = 1, pair: [number] = [1], definitely!: string
+var old = function () { function inOld() {} }
+const { a1, b1 } = (() => { function inPattern() {} })()
+if (one) { function inBranch() {} const notTop = 1; interface InBranch { x: 1 } }
+describe('é 😀', () => { function helper() {} class Test { m() {} } })
+namespace Space.Deep { export const inner = 1; export function f() {} }
+export namespace Shown { export interface I { x: 1 } }
+declare namespace Told { function g(): void }
+declare module 'mod-é' { export function m(): void; interface InModule { x: 1 } }
+declare module Old { const x: 1 }
+declare global { interface Window { own: string } export function inGlobal(): void }
+export declare namespace Both { const x: 1 }
+export declare function declared(a: string): void
+export declare const value: number, other: string
+export declare class DeclaredClass { run(): void; static x: number }
+declare function bare(): void; declare let told: string
+export function over(a: string): void; export function over(a: unknown): void {}
+export async function* generated() {} function* notNamed() {}
+export async function waits() {}
+@Late({ x: 1 })
+export class Late { @dec
+  below: string
+  readonly
+    field = 1
+  async
+  method() {}
+}
+export {
+  "./x.js" as quoted,
+} from "./x.js"; export {
+  one,
+  two };
+export function
+  below
+  (a: string) {}
+export interface
+  Spread { x: 1 }
+label: for (;;) { class InLoop {} }
+`
+const plain = `import './side.js'
+export { a, b }; export { c } from './c.js'
+export { d }
+export default class Shown { static x = 1; #y = 2; constructor() {} get z() { return 1 } #run() {} static async *gen() {} 'q'() {} [k]() {} [\`t\`] = 1 }
+class Top extends mix({ inMix() {} }) { constructor(a) { super({ inSuper() {} }) } field = { inField() {} } }
+function top() { function inner() {} class Inner {} }
+if (x) { function inBranch() {} class InBranch {} }
+export const one = 1;
+export const two = 2
+export let three = () => {};
+export const { four, five: [six] } = one
+export var seven = 7, eight
+const nine = 9, ten = () => {}, { eleven } = one, twelve = class { m() {} }
+let thirteen, fourteen = 14
+var fifteen = 15
+function* generated() {}
+export function* shown() {}
+export async function waits() {}
+export default function () {}
+module.exports = { method() {} }
+`
+const jsx = "export const View = ({ a }: Props) => <div onClick={() => { function inJsx() {} }}>{a}</div>;\nexport function Other() { return <View a=\"é\" /> }\nexport class Part extends React.Component<{ a: 1 }> { render() { return <p>{this.x}</p> } state = {} }\nconst T = <T,>(x: T) => x\n"
+const page = `<!doctype html>\n<html id="root">\n<body ID="not" class=x><p id='é 😀  two' id=bare>a <b id=inner>c</b></p><br id="void"><div id=""></div><p id=x id="quoted">\n</p>
+<script id="code">let a = '<p id="no">'</script><script id=bare2></script><style id="look">.a { }</style><img id="closed" /></body>\n</html>\n`
+const styles = `@import "x"; :root { --a: 1 }\n.a, #b > p:hover { color: red; &:focus { x: y } @media (x) { .inRule { a: b } } }\n@media (min-width: 1px) {\n  .é { a: b }\n  @supports (display: grid) { .deep, .two { c: d } }\n}
+@supports (a: b) { .s { c: d } }\n@keyframes turn { from { a: b } to { c: d } }\n@layer base { .layered { a: b } @media print { .lost { a: b } } }\n@font-face { font-family: "x" }\n`
+
+it('a script, a page and a style sheet are drawn in this process as by the program and the parser: every name, range, line and member', async () => {
+  const folder = new URL('../../fixtures/outline/', import.meta.url)
+  const samples = Object.fromEntries(readdirSync(folder).map((name) => [`samples/${name.replace(/\.txt$/, '')}`, readFileSync(new URL(name, folder), 'utf8')]))
+  await using ws = await bootKernel({
+    files: { ...samples, 'a.ts': typed, 'crlf.ts': typed.replaceAll('\n', '\r\n'), 'b.js': plain, 'c.tsx': jsx, 'd.html': page, 'e.css': styles, 'f.html': '<p id="open">\n<li id=a><li id=b>\n', 'bom.ts': '\ufeffexport const a = 1\n', 'bom.css': '\ufeff.a { b: c }\n', 'empty.ts': '', 'empty.css': '' },
+  })
+  // Only what parses is drawn in this process.
+  for (const [lang, text] of [['TypeScript', typed], ['JavaScript', plain], ['Tsx', jsx], ['Html', page], ['Css', styles]] as const) expect(parse(lang, text).root().find({ rule: { kind: 'ERROR' } })?.text() ?? '', lang).toBe('')
+  const [inProcess, named] = await bothWays(ws, '.')
+  expect(inProcess.map(({ path }) => path)).toEqual(named.map(({ path }) => path))
+  for (const [index, file] of inProcess.entries()) expect(file, file.path).toEqual(named[index])
+  expect(inProcess.find(({ path }) => path === 'a.ts').items.length).toBeGreaterThan(60)
+})
+
+it.each(['ajv/lib', 'zod/src/v4/core', 'undici/lib', 'vite/types'])('published sources, %s, are drawn in this process as by the program', async (name) => {
+  await using ws = await bootKernel()
+  cpSync(join(import.meta.dirname, '../../../node_modules', name), join(ws.root, 'lib'), { recursive: true })
+  const [inProcess, named] = await bothWays(ws, 'lib')
+  expect(inProcess.length).toBeGreaterThan(5)
+  for (const [index, file] of inProcess.entries()) expect(file, file.path).toEqual(named[index])
+})
+
+it('what does not parse, is no text or is large is left to the program and the parser', async () => {
+  const large = Array.from({ length: 9_000 }, (_, at) => `export function name${at}(): void {}`).join('\n')
+  await using ws = await bootKernel({ files: { 'bad.ts': 'class A {}\nfunction ( {{{\nclass B {}\n', 'large.ts': large, 'good.ts': 'export const a = 1\n', 'bad.css': '.a { b: c }\n}}} .d {\n', 'deep.html': '<div>'.repeat(7_000) } })
+  writeFileSync(join(ws.root, 'bytes.ts'), Buffer.from('export const \xe9 = 1\n', 'latin1'))
+  const [inProcess, named] = await bothWays(ws, '.')
+  expect(inProcess).toEqual(named)
+  expect(inProcess.map(({ path }) => path)).toEqual(['bad.css', 'bad.ts', 'good.ts'])
+  const [[whole], [other]] = await bothWays(ws, 'large.ts')
+  expect(whole).toEqual(other)
+  expect(whole.items.length).toBeGreaterThan(1_000)
+})
