@@ -20,6 +20,8 @@ const mostAtOnce = 4
 const again_ms = 2000
 /** For so long after a key the cursor of the terminal stays in the editor, where input methods look for it, also while something is under way. */
 const typing_ms = 10_000
+/** For so long after the window changed it is likely to change again, and the cursor stands where that moves it least. */
+const changing_ms = 2000
 /** A multiplexer tells programs at most so often that their window changed, and meanwhile shows what they write in the new one. */
 const multiplexed_ms = 600
 /** So many characters go to the clipboard: terminals take no more in one sequence. */
@@ -48,8 +50,9 @@ export class Drive implements UiHandle {
   private hint: string | undefined
   private warned = -Infinity
   private focused = true
-  /** When a key was pressed. */
+  /** When a key was pressed, and when the window was told to have changed. */
   private pressed = -Infinity
+  private changed = -Infinity
 
   constructor(private readonly options: SessionOptions) {
     this.closed = new Promise((resolve) => (this.resolve = resolve))
@@ -140,7 +143,12 @@ export class Drive implements UiHandle {
   }
 
   private open(): void {
-    this.port.open({ key: (data) => this.key(data), resize: () => (this.screen.resized(), this.draw()), version: (name) => this.screen.terminalIs(name) })
+    this.port.open({ key: (data) => this.key(data), resize: () => this.resized(), version: (name) => (this.screen.terminalIs(name), this.draw()) })
+  }
+  private resized(): void {
+    this.changed = performance.now()
+    this.screen.resized()
+    this.draw()
   }
   /** The terminal is as it was, and what is under way is not on it; for good, what is finished is. */
   private leave(over = false): void {
@@ -262,7 +270,8 @@ export class Drive implements UiHandle {
     // No row is as wide as the terminal, which would fold it by the next letter.
     const columns = Math.max(1, this.port.columns - 1)
     const overlay = this.overlays.rows(columns, screen.room - 2, theme)
-    const resting = screen.rests && shown.moving && (this.prompt.isEmpty || performance.now() - this.pressed > typing_ms)
+    const now = performance.now()
+    const resting = screen.rests && shown.moving && (this.prompt.isEmpty || now - this.pressed > typing_ms || now - this.changed < changing_ms)
     const prompt = this.prompt.rows(columns, resting)
     const fixed = [...shown.activityRows(columns, theme, Date.now()), ...(overlay?.rows ?? []), ...(overlay?.alone ? [] : prompt.rows)]
     const finished = shown.takeFinished(columns, theme)

@@ -1,4 +1,4 @@
-/** What a terminal that becomes narrower does with rows that do not fit any more: it cuts them, folds all, or folds all but that of the cursor and moves that as if those below were above it. */
+/** What a terminal that becomes narrower does with rows that do not fit any more: it cuts them, folds all, or folds all but the line of the cursor, and moves that as if what was folded below were above it. */
 export type Folding = 'none' | 'all' | 'others'
 
 const all = /^(?:tmux|kitty|iTerm|WezTerm|ghostty|foot|Konsole|VTE|contour|Warp|rio|alacritty|Apple_Terminal)/i

@@ -6,16 +6,20 @@ import { fitRow } from './theme.js'
 
 const [begin, end] = ['\u001b[?2026h', '\u001b[?2026l']
 const [hide, show] = ['\u001b[?25l', '\u001b[?25h']
-/** Where the cursor is, kept and taken back. */
-const [here, back] = ['\u001b7', '\u001b8']
 /** Without folding each row takes one of the terminal, also where that became narrower and has not said so yet. */
 const [unfolded, folded] = ['\u001b[?7l', '\u001b[?7h']
+/** A row down: where a terminal that became lower has none left, it scrolls. A move by `CSI B` would end there, and the way back up too high. */
+const [down, next] = ['\u001bD', '\u001bE']
+/** The next row, empty, as one that goes on with this one: a letter of two columns, which the last column has no room for, makes it, and is erased. */
+const link = `${folded}\u001b[999C\u3000\u001b[1K\u001b[K\r${unfolded}`
 
 /**
  * The rule of the screen: what is finished is written once and never touched again; below it stands the live part, at most as high as the
  * terminal but one row, and only that is drawn anew, only rows that differ, each frame in one write. Nothing above is ever erased, so the
- * history of the terminal stays whole. While nobody types, the cursor rests where the live part begins: a terminal that changes its size
- * keeps it there, and a frame that was on its way then begins at the right place, however the rows below it were folded.
+ * history of the terminal stays whole. A frame may be drawn in a terminal whose size is another one by then; it begins at the right place
+ * all the same, because every move in it is relative, and because the cursor keeps its place when the size changes: while nobody types it
+ * rests where the live part begins, and where only the line of the cursor stays as it is, the live part is one line.
+ * No line ends by a line feed: at one the kernel may hand over what stands before it, and a row that ends there could still be cut.
  */
 export class LiveScreen implements DrawnSurface {
   // What was written stays as it is.
@@ -57,21 +61,29 @@ export class LiveScreen implements DrawnSurface {
     return []
   }
   terminalIs(version: string): void {
+    const before = this.isOne
     this.folding = foldingOf({}, version)
+    // What stands there is drawn the other way.
+    if (before !== this.isOne) this.columns = 0
+  }
+  /** To the terminal all rows of the live part are one line. */
+  private get isOne(): boolean {
+    return this.folding === 'others'
   }
 
   /** Moves finished rows up and shows this as the live part. Returns how many bytes were written. */
   frame(finished: readonly string[], live: readonly string[], cursor?: CursorPlace): number {
     const { columns, rows: height } = this.port
-    const fit = (row: string): string => fitRow(row, columns, (text, most) => truncateToWidth(text, most, ''))
-    const over = Math.max(0, live.length - this.room)
-    const rows = live.slice(over).map(fit)
-    if (columns !== this.columns || height !== this.height) this.forget()
+    const fit = (row: string, most = Math.max(1, columns - 1)): string => fitRow(row, most, (text, most) => truncateToWidth(text, most, ''))
+    const over = Math.max(0, live.length - Math.max(1, height - 1))
+    const rows = live.slice(over).map((row) => fit(row))
+    if (columns !== this.columns || height !== this.height) this.forget(columns, height)
     const now = performance.now()
     const whole = finished.length > 0 || rows.length > this.drawn.length
     this.written = rows.map((row, at) => (!whole && row === this.drawn[at] ? (this.written[at] ?? now) : now))
-    if (whole) this.rewrite(finished.map(fit), rows)
-    else this.redraw(rows, cursor === undefined && this.at.row === 0)
+    // What is finished was made for the width of a moment ago, and is cut for none.
+    if (whole) this.rewrite(finished.map((row) => fit(row, Infinity)), rows)
+    else this.redraw(rows)
     this.drawn = rows
     this.place(cursor && { row: Math.max(0, cursor.row - over), column: Math.min(cursor.column, columns - 1) })
     return this.flush()
@@ -79,19 +91,19 @@ export class LiveScreen implements DrawnSurface {
 
   /** Takes the live part away, and leaves the cursor where it began. */
   clear(): void {
-    this.forget()
+    this.forget(this.port.columns, this.port.rows)
     this.out += show
     this.shown = true
     this.flush()
   }
 
-  /** The live part is erased; above it nothing is. */
-  private forget(): void {
-    if (this.drawn.length > 0) this.out += `${up(this.above())}\r\u001b[J`
+  /** The live part is erased, now that the terminal has this size; above it nothing is. */
+  private forget(columns: number, height: number): void {
+    if (this.drawn.length > 0) this.out += `${up(this.above(columns, height))}\r\u001b[J`
     this.drawn = []
     this.at = { row: 0, column: 0 }
-    this.columns = this.port.columns
-    this.height = this.port.rows
+    this.columns = columns
+    this.height = height
   }
 
   /**
@@ -99,36 +111,37 @@ export class LiveScreen implements DrawnSurface {
    * would erase what is finished: a row counts as folded only where the terminal is known to fold, and was not written when it may have
    * been as narrow as now already.
    */
-  private above(): number {
-    const { columns, rows } = this.port
-    const { folding, at } = this
-    // Who rests stands there. A terminal of another height may have dropped rows before it folded any.
-    if (at.row === 0 || folding === 'none' || columns >= this.columns || rows !== this.height) return at.row
+  private above(columns: number, height: number): number {
+    const { at } = this
+    // Who rests stands there, and one line is not folded. A terminal of another height may have dropped rows before it folded any.
+    if (at.row === 0 || this.folding !== 'all' || columns >= this.columns || height !== this.height) return at.row
     const late = performance.now() - this.late_ms
-    const more = this.drawn.map((row, of) => (of === at.row || this.written[of]! > late ? 0 : Math.max(0, Math.ceil(visibleWidth(row) / columns) - 1)))
-    const moved = folding === 'others' ? more : more.slice(0, at.row)
-    return at.row + moved.reduce((all, one) => all + one, 0)
+    const more = this.drawn.slice(0, at.row).map((row, of) => (this.written[of]! > late ? 0 : Math.max(0, Math.ceil(visibleWidth(row) / columns) - 1)))
+    return at.row + more.reduce((all, one) => all + one, 0)
   }
 
   /** Finished rows, and all of the live part below them. */
   private rewrite(finished: readonly string[], rows: readonly string[]): void {
     this.goTo(0)
-    this.out += `\u001b[J${finished.map((row) => `${row}\r\n`).join('')}${unfolded}${rows.join('\r\n')}${folded}`
+    this.out += `\u001b[J${finished.map((row) => row + next).join('')}${unfolded}${rows.join(this.isOne ? link : next)}${folded}`
     this.at = { row: Math.max(0, rows.length - 1), column: -1 }
   }
 
-  /** Rows that differ. Who rests comes back to where they were, wherever the terminal moved them meanwhile. */
-  private redraw(rows: readonly string[], resting: boolean): void {
+  /** Rows that differ. */
+  private redraw(rows: readonly string[]): void {
     const { drawn } = this
-    const before = this.out
-    this.out = ''
-    for (const [at, row] of rows.entries()) if (row !== drawn[at]) this.line(at, row, drawn[at]!)
-    if (drawn.length > rows.length) this.eraseBelow(rows.length)
-    if (resting && this.out !== '') {
-      this.out = `${here}${unfolded}${this.out}${folded}${back}`
-      this.at = { row: 0, column: 0 }
+    const differing = rows.flatMap((row, at) => (row === drawn[at] ? [] : [at]))
+    const last = differing.at(-1) ?? 0
+    if (differing.length > 0) this.out += unfolded
+    for (const at of this.isOne ? differing.filter((at) => at === 0) : differing) this.line(at, rows[at]!, drawn[at]!)
+    // A terminal that became lower has dropped rows, and those that come in their place are no part of the line yet.
+    if (this.isOne && last > 0) {
+      this.goTo(0)
+      for (const row of rows.slice(1, last + 1)) this.out += link + row
+      this.at = { row: last, column: -1 }
     }
-    this.out = before + this.out
+    if (differing.length > 0) this.out += folded
+    if (drawn.length > rows.length) this.eraseBelow(rows.length)
   }
 
   private line(at: number, row: string, before: string): void {
@@ -142,12 +155,12 @@ export class LiveScreen implements DrawnSurface {
   /** Erases what stands below so many rows of the live part. */
   private eraseBelow(height: number): void {
     this.goTo(Math.max(0, height - 1))
-    this.out += height === 0 ? '\u001b[J' : `\r\n\u001b[J${up(1)}`
+    this.out += height === 0 ? '\u001b[J' : `${down}\r\u001b[J${up(1)}`
   }
 
   private goTo(row: number): void {
     const by = row - this.at.row
-    this.out += `${by < 0 ? up(-by) : by > 0 ? `\u001b[${by}B` : ''}\r`
+    this.out += `${by < 0 ? up(-by) : down.repeat(by)}\r`
     this.at = { row, column: 0 }
   }
 

@@ -23,12 +23,17 @@ export async function drawn(place: Place, words: string[], { program = process.e
   const child = spawn(program, argv, { cwd: place.root, env: { ...place.env, TERM: 'xterm-256color', PS1: '$ ', ...env }, cols: columns, rows })
   const screen = new headless.Terminal({ cols: columns, rows, scrollback: 20_000, allowProposedApi: true })
   if (answers) screen.onData((data) => child.write(data))
-  let raw = ''
+  let [raw, held] = ['', '']
   const chunks: string[] = []
   child.onData((data) => {
     raw += data
     chunks.push(data)
-    screen.write(data)
+    // A frame that came in part is drawn when the rest is there: in a half of one a change of size may cut the row that is just drawn.
+    held += data
+    const begun = held.lastIndexOf('\u001b[?2026h')
+    const whole = begun > held.lastIndexOf('\u001b[?2026l') ? begun : held.length
+    screen.write(held.slice(0, whole))
+    held = held.slice(whole)
   })
   const ended = new Promise<number>((resolve) => child.onExit(({ exitCode }) => resolve(exitCode)))
   /** All rows there are, with those above the screen; without empty ones at the end. */
@@ -61,7 +66,7 @@ export async function drawn(place: Place, words: string[], { program = process.e
     end: async () => {
       const code = await ended
       // What was written last is drawn last.
-      await new Promise<void>((resolve) => screen.write('', resolve))
+      await new Promise<void>((resolve) => screen.write(held, resolve))
       return code
     },
   }
