@@ -1,7 +1,7 @@
 // Makes the program start fast: few files to load, little to compile, nothing made that is not used.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 import { rolldown } from 'rolldown'
@@ -13,16 +13,19 @@ const require = createRequire(import.meta.url)
 
 /** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
-/** What runs in a thread or process of its own, or before the rest. */
-const aside = [
-  ...['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js', 'core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
+/** What runs before the rest. */
+const fronts = ['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js']
+/** What a thread or process begins with. */
+const begun = [
+  ...['core/bin.js', 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
   ...['plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js'],
 ]
-const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js', 'plugins/agent/records/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js']
+/** What strangers import, and settings in code. */
+const doors = ['core/index.js', 'plugins/agent/index.js', 'plugins/agent/records/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js', 'core/config/evaluate.js']
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
   // What speaks before the kernel is there.
-  { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|base\/(?:program_files|seal|state_file|hash)|config\/root|documents\/watch)\.ts/ },
+  { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|base\/(?:program_files|seal|state_file)|config\/root|documents\/watch)\.ts/ },
   // What a screen shows before the kernel is there.
   { name: 'text', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/base\/(?:errors|secrets|visible)\.ts/ },
   { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/ },
@@ -38,21 +41,22 @@ const groups = [
 /**
  * Our modules, and the libraries they stand on, in a tenth of the files: what a start pays for is less the code than the files to find.
  * Every module that a manifest names keeps its place; what several share lies in core/, once, so there is one kernel and one of
- * everything in a process, whichever way it came in.
+ * everything in a process, whichever way it came in. All are scripts, which `core/base/load.ts` loads; where Node or a stranger begins, a
+ * module passes on what they export.
  */
 export async function bundleProgram(catalogue) {
   const named = catalogue.flatMap(({ file, manifest }) => {
     const module = manifest.module ?? manifest.alias?.module
     return module === undefined ? [] : [join('manifests', file, '..', module)]
   })
-  const entries = new Set([...doors, ...aside, ...named])
+  const entries = new Set([...doors, ...begun, ...fronts, ...named])
   const bundle = await rolldown({
     input: Object.fromEntries([...entries].map((name) => [name.slice(0, -'.js'.length), name.replace(/js$/, 'ts')])),
     platform: 'node',
     // Its paths are for types.
     tsconfig: false,
     external: apart,
-    plugins: [vendored, late, builtins],
+    plugins: [loader, vendored, late, builtins],
     resolve: {
       extensionAlias: { '.js': ['.ts', '.js'] },
       // A canvas that somebody has installed is nothing a page may draw on.
@@ -66,35 +70,64 @@ export async function bundleProgram(catalogue) {
   })
   mkdirSync(vendor, { recursive: true })
   await makeVendored()
-  const { output } = await bundle.write({
-    dir: 'dist',
-    format: 'esm',
-    chunkFileNames: ({ moduleIds }) => `core/_${packageOf(moduleIds.at(-1)) ?? '[name]'}.js`,
+  const { output } = await bundle.generate({
+    format: 'cjs',
+    exports: 'named',
+    strict: true,
+    entryFileNames: '[name].cjs',
+    chunkFileNames: ({ moduleIds }) => `core/_${packageOf(moduleIds.at(-1)) ?? '[name]'}.cjs`,
     comments: { annotation: false, jsdoc: false },
     codeSplitting: { includeDependenciesRecursively: false, groups },
   })
+  for (const { fileName, code } of output) writeProgram(fileName, `(function (exports, require, module, __filename, __dirname, __import) {${withImports(code)}\n})`)
+  for (const name of doors) writeProgram(name, passedOn(name, Object.keys(await import(here(`../build/${name}`)))))
+  for (const name of begun) writeProgram(name, passedOn(name, []))
+  for (const [from, to] of [['base/load.js', '_load.js'], ['trust/module_hooks.js', 'trust/module_hooks.js']]) cpSync(`build/core/${from}`, `dist/core/${to}`)
   const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap((id) => folderOf(id) ?? []))
   for (const folder of new Set(bundled)) keepLicence(folder)
   checkImports(output)
-  writeFileSync('dist/manifests/_modules.json', JSON.stringify(Object.fromEntries(named.flatMap((name) => standsFor(output.find(({ fileName }) => fileName === name))))))
 }
 
-/** A module that only passes on what lies in a shared one, with that file and by name what it has there: who loads the program's own modules spares a file. */
-function standsFor({ fileName, code }) {
-  const [, names, from] = /^export \{ ([^}]*) \} from "([^"]+)";\s*$/.exec(code) ?? []
-  if (names === undefined) return []
-  const exports = names.split(', ').map((one) => one.split(' as ')).map(([theirs, own = theirs]) => [own, theirs])
-  return [[fileName, [join(fileName, '..', from), Object.fromEntries(exports)]]]
+function writeProgram(fileName, text) {
+  const file = join('dist', fileName)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
 }
 
-/** Node makes a module of each of its own that is imported, and asks it for all that it has; taken by name only what is taken is made. */
+/** A script has no `import()`: what loads it does that for it. */
+function withImports(code) {
+  const places = []
+  const look = (node) => {
+    if (node?.type === 'ImportExpression') places.push(node.start)
+    for (const value of typeof node === 'object' && node !== null ? Object.values(node) : []) if (typeof value === 'object') look(value)
+  }
+  if (/\bimport\s*\(/.test(code)) look(parseAst(code))
+  return places.reverse().reduce((text, at) => `${text.slice(0, at)}__${text.slice(at)}`, code)
+}
+
+/** A module that passes on what the script beside it exports by these names. */
+function passedOn(name, exports) {
+  const first = name === 'core/bin.js' ? '#!/usr/bin/env node\n' : ''
+  const to = relative(dirname(name), 'core/_load.js')
+  const script = 'load(import.meta.filename.replace(/js$/, "cjs"))'
+  const body = exports.length === 0 ? `${script};` : `const { ${exports.join(', ')} } = ${script};\nexport { ${exports.join(', ')} };`
+  return `${first}import { load } from ${JSON.stringify(to.startsWith('.') ? to : `./${to}`)};\n${body}\n`
+}
+
+/** What loads scripts is a file apart, which gives itself to those that it loads. */
+const loader = {
+  name: 'loader',
+  resolveId: (id, importer) => (importer !== undefined && join(importer, '..', id) === here('../core/base/load.js') ? { id: '#load', external: true } : undefined),
+}
+
+/** Of Node's own modules what is taken by name is taken once, and nothing else is made. */
 const builtins = {
   name: 'builtins',
   renderChunk: (code) =>
-    code.replace(/^import (?:(\w+)(?:, )?)?(?:\{ ([^}]*) \})? from "(node:[\w/]+)";$/gm, (_, whole, names, from) => {
-      const module = `process.getBuiltinModule("${from}")`
-      const taken = [...(whole ? [`const ${whole} = ${module};`] : []), ...(names ? [`const { ${names.replaceAll(' as ', ': ')} } = ${whole ?? module};`] : [])]
-      return taken.join('\n')
+    code.replace(/^(?:let|const|var) (\w+) = require\("(node:[\w/]+)"\);$/gm, (line, local, from) => {
+      if (code.includes(`__toESM(${local}`)) return line
+      const names = new Set([...code.matchAll(new RegExp(`\\b${local.replaceAll('$', '\\$')}\\.(\\w+)`, 'g'))].map(([, name]) => name))
+      return `const ${local} = (({ ${[...names].join(', ')} }) => ({ ${[...names].join(', ')} }))(process.getBuiltinModule("${from}"));`
     }),
 }
 
@@ -119,7 +152,7 @@ function checkImports(output) {
   const there = [...Object.keys({ ...dependencies, ...optionalDependencies }), 'typescript']
   const ours = new Set(output.map(({ fileName }) => fileName))
   const wrong = output.flatMap(({ fileName, imports = [], dynamicImports = [] }) =>
-    [...imports, ...dynamicImports].filter((name) => !ours.has(name) && !isBuiltin(name) && !name.startsWith('#vendor/') && !there.some((one) => name === one || name.startsWith(`${one}/`))).map((name) => `${fileName} imports ${name}`),
+    [...imports, ...dynamicImports].filter((name) => !ours.has(name) && !isBuiltin(name) && name !== '#load' && !name.startsWith('#vendor/') && !there.some((one) => name === one || name.startsWith(`${one}/`))).map((name) => `${fileName} imports ${name}`),
   )
   if (wrong.length > 0) throw new Error(`Neither bundled nor a dependency:\n${wrong.join('\n')}`)
 }

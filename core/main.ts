@@ -1,5 +1,5 @@
 import { firstLine, nearest, problem, redactText, version, visible, visibleLine, VtError, type Problem } from './base/index.js'
-import { guarded, leaveReport, levels, readCommandLine, CommandLineError } from './cli/index.js'
+import { guarded, keepCompiled, leaveReport, levels, readCommandLine, CommandLineError } from './cli/index.js'
 import { homeOf } from './config/index.js'
 import { plainly } from './input/index.js'
 import { createKernel, endBy, type Io, type Kernel, type KernelOptions, type LogLevel } from './kernel/index.js'
@@ -54,6 +54,7 @@ export async function startProgram(front: unknown): Promise<never> {
   if (front && typeof front === 'object' && 'say' in front) early = front as Early
   const code = await main(process.argv.slice(2), front).catch(report)
   await flushed()
+  keepCompiled()
   return process.exit(stop.signal.aborted ? interrupted : code)
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { sha256 } from './hash.js'
+import { sha256 } from './seal.js'
 import type { Contribution, Manifest } from './manifest_types.js'
 import type { JsonObject, Settings } from './types.js'
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { load, type Loaded } from './load.js'
 
 // Bundled or not: the nearest folder above this module that holds our manifests.
 let folder = dirname(fileURLToPath(import.meta.url))
@@ -12,13 +13,8 @@ export const programFile = (path = ''): string => join(folder, path)
 /** The program's version. */
 export const version: string = JSON.parse(readFileSync(programFile('../package.json'), 'utf8')).version
 
-let joined: Readonly<Record<string, readonly [from: string, names: Readonly<Record<string, string>>]>> | undefined
-
-/** A module of the program, by its file. What the build joined with others comes from where that lies: a file less to find, compile and link. */
-export async function importOwn(file: string): Promise<Readonly<Record<string, unknown>>> {
-  const list = programFile('manifests/_modules.json')
-  joined ??= existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as NonNullable<typeof joined>) : {}
-  const [from, names] = joined[relative(folder, file)] ?? []
-  const module = (await import(pathToFileURL(from === undefined ? file : programFile(from)).href)) as Record<string, unknown>
-  return names === undefined ? module : Object.fromEntries(Object.entries(names).map(([name, theirs]) => [name, module[theirs]]))
+/** A module of the program, by its file: the build has made a script of it, which lies beside where the module would. */
+export async function importOwn(file: string): Promise<Loaded> {
+  const script = file.replace(/\.js$/, '.cjs')
+  return existsSync(script) ? load(script) : ((await import(pathToFileURL(file).href)) as Loaded)
 }

@@ -3,6 +3,13 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { writeStateSync } from './state_file.js'
 
+// Loaded when something is hashed: most starts hash nothing.
+export const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' | 'base64url' = 'hex'): string =>
+  process.getBuiltinModule('node:crypto').hash('sha256', data, form)
+
+/** The order of the bytes, which no locale changes. */
+export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
 /** Where the settings, plugins, keys and the trust store of the user live. */
 export function homeOf({ home, env = process.env }: { home?: string | undefined; env?: Readonly<Record<string, string | undefined>> | undefined }): string {
   return env['VTCODE_HOME'] ?? join(home ?? env['HOME'] ?? homedir(), '.vtcode')

@@ -1,21 +1,67 @@
-import { lstatSync } from 'node:fs'
-import module from 'node:module'
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { homeOf, makeFolder } from '../base/index.js'
+import { freshlyCompiled, homeOf, makeFolder, programFile, sha256, takeCompiled, writeStateSync, type CompiledFile } from '../base/index.js'
+
+/** The files that are kept, each of one verb, one version of Node and one place of the program. */
+const KEPT = 60
+
+/** By file its stamp and the number of its bytes; what V8 made of them follows, in this order. */
+type Heading = [file: string, stamp: string, bytes: number][]
+
+let place: string | undefined
 
 /**
- * Keeps what V8 compiles of the program for its next start, where this Node can. It lies in the user's home: what is read from it runs. Where
- * another place is meant, or the folder is anybody else's too, nothing is kept.
+ * Takes what V8 made of the program when it was started for the same verb before. It lies in the user's home: what is read from it runs. Where
+ * another place is meant, or the folder is anybody else's too, nothing is taken and nothing kept.
  */
-export function keepCompiled(): void {
-  const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown }
-  if (!enableCompileCache || process.argv.some((word) => /^--home(?:=|$)/.test(word))) return
-  const folder = join(homeOf({}), 'cache', 'compiled')
+export function useCompiled(argv: readonly string[]): void {
+  if (argv.some((word) => /^--home(?:=|$)/.test(word))) return
   try {
+    const folder = join(homeOf({}), 'cache', 'compiled')
     makeFolder(folder, 0o700)
     const { uid, mode } = lstatSync(folder)
-    if (process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0)) enableCompileCache(folder)
+    if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o077) !== 0)) return
+    const verb = argv.find((word) => /^[a-z]{1,20}$/.test(word) && existsSync(programFile(`plugins/surface/${word}.cjs`))) ?? 'none'
+    place = join(folder, `${verb}-${sha256(`${process.version} ${process.arch} ${programFile()}`).slice(0, 16)}`)
+    takeCompiled(new Map())
+    takeCompiled(unpacked(readFileSync(place)))
   } catch {
-    // Without a place to write to, every start compiles.
+    // Without a file all is compiled, and kept if there is a place for it.
   }
+}
+
+/** Keeps what V8 has compiled in this run for the next start. What cannot be written costs time then, nothing else. */
+export function keepCompiled(): void {
+  try {
+    const files = place === undefined ? undefined : freshlyCompiled()
+    if (!files) return
+    writeStateSync(place!, packed(files), { durable: false })
+    const folder = join(place!, '..')
+    const age = (name: string) => statSync(join(folder, name)).mtimeMs
+    const names = readdirSync(folder)
+    if (names.length > KEPT) for (const name of names.sort((a, b) => age(a) - age(b)).slice(0, names.length - KEPT)) rmSync(join(folder, name), { recursive: true, force: true })
+  } catch {
+    // The next start compiles.
+  }
+}
+
+/** A digest of all that follows, the heading, the data. */
+function packed(files: ReadonlyMap<string, CompiledFile>): Buffer {
+  const heading: Heading = [...files].map(([file, { stamp, data }]) => [file, stamp, data.length])
+  const rest = Buffer.concat([Buffer.from(`${JSON.stringify(heading)}\n`), ...[...files.values()].map(({ data }) => data)])
+  return Buffer.concat([Buffer.from(`${sha256(rest)}\n`), rest])
+}
+
+/** Throws for what is not whole: V8 believes what it is given. */
+function unpacked(bytes: Buffer): ReadonlyMap<string, CompiledFile> {
+  const [sum, rest] = cut(bytes)
+  if (sha256(rest) !== sum) throw new Error('it is not whole')
+  const [heading, data] = cut(rest)
+  let at = 0
+  return new Map((JSON.parse(heading) as Heading).map(([file, stamp, length]) => [file, { stamp, data: data.subarray(at, (at += length)) }]))
+}
+
+function cut(bytes: Buffer): [line: string, rest: Buffer] {
+  const end = bytes.indexOf('\n')
+  return [bytes.toString('utf8', 0, end), bytes.subarray(end + 1)]
 }

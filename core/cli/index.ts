@@ -1,4 +1,4 @@
-export { keepCompiled } from './compiled.js'
+export { keepCompiled, useCompiled } from './compiled.js'
 export { leaveReport } from './crash.js'
 export { guarded } from './guard.js'
 export { CommandLineError, levels, readCommandLine, type CommandLine } from './flags.js'

@@ -1,4 +1,5 @@
-import { environment, signalGroup, start, type Mode } from '../base/index.js'
+import { pathToFileURL } from 'node:url'
+import { environment, programFile, signalGroup, start, type Mode } from '../base/index.js'
 import { loadCode } from '../documents/index.js'
 import { compilerFor } from '../trust/index.js'
 
@@ -30,7 +31,7 @@ try {
 /** The same in a process of its own with a clean environment; the process and its children are ended after `limit` milliseconds. */
 export async function evaluateAside(file: string, { cwd, env, mode }: EvaluationInput, limit: number): Promise<unknown> {
   const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
-  const args = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]
+  const args = ['--input-type=module', '-e', script, pathToFileURL(programFile('core/config/evaluate.js')).href, file, JSON.stringify({ cwd, env: clean, mode })]
   const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'], 'brief')
   try {
     const answer = await new Promise<{ value?: string; error?: string }>((resolve, reject) => {

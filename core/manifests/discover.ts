@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { toText } from '../base/index.js'
 import {
-  dataFolder, isObject, problem, report, version, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind, type Layer,
+  dataFolder, importOwn, isObject, problem, report, version, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind, type Layer,
   type Manifest, type ManifestEntry, type PluginFolder, type State,
 } from '../base/index.js'
 import { openShelf, realPaths, type ParseCache } from '../documents/index.js'
@@ -105,7 +104,7 @@ export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contribu
 async function* packageReadings(source: ManifestSource, found: Discovery, before: readonly Read[], options: Reader, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
   const reader = adaptersIn(before).get('package')
   if (reader?.layer !== 'builtin') return
-  const { default: readPackage } = (await import(pathToFileURL(resolve(dirname(reader.file), reader.manifest.module!)).href)) as { default: PackageReader }
+  const { default: readPackage } = (await importOwn(resolve(dirname(reader.file), reader.manifest.module!))) as { default: PackageReader }
   const { root, path, plugin, layer, entry } = source
   const { workspace, home, env } = options
   const place = { root, plugin, layer, workspace, env, data: dataFolder({ plugin, layer }, home, workspace), options: (entry?.options ?? {}) as JsonObject }

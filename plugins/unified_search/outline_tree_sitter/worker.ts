@@ -25,8 +25,9 @@ const loaded = new Map<string, Promise<Grammar>>()
 
 // On Node 20 the optimising compiler spends up to 3 s on a grammar; without it a grammar is there at once and parses half as fast.
 setFlagsFromString('--liftoff-only')
-await Parser.init()
-doJobs<OutlineJob, ParsedOutline>(async ({ bytes, language }) => {
+void Parser.init().then(() => doJobs<OutlineJob, ParsedOutline>(outline))
+
+async function outline({ bytes, language }: OutlineJob): Promise<ParsedOutline> {
   const text = Buffer.from(bytes).toString().replace(/^\uFEFF/, '')
   const grammar = await grammarOf(language)
   if (typeof grammar === 'string') return { no_grammar: grammar }
@@ -37,7 +38,7 @@ doJobs<OutlineJob, ParsedOutline>(async ({ bytes, language }) => {
   // Who imports a component names nothing of its script: all of it is as public as the rest.
   const within = parse(text, inner, embedded).items.map((item) => ({ ...item, isExported: !item.isImport }))
   return { items: [...items, ...within].sort((a, b) => a.range.byteOffset.start - b.range.byteOffset.start) }
-})
+}
 
 function grammarOf(name: string): Promise<Grammar | string> {
   if (!loaded.has(name)) loaded.set(name, load(name))

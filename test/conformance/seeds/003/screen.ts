@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
@@ -22,7 +22,7 @@ function session(options: Partial<SessionOptions> = {}) {
 function loaded(file: string, all = new Set<string>()): Set<string> {
   if (all.has(file)) return all
   all.add(file)
-  for (const [, next] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) [^;]*?from "(\.[^"]+)"/gm)) loaded(join(dirname(file), next!), all)
+  for (const [, next] of readFileSync(file, 'utf8').matchAll(/^(?:const \w+ = )?require\("(\.[^"]+)"\)/gm)) loaded(join(dirname(file), next!), all)
   return all
 }
 async function chat(input: string) {
@@ -44,9 +44,9 @@ export const rows: Row[] = [
     expect(JSON.stringify(peer.bodies[0].messages)).toContain('Step one of the demo.')
   }],
   ['57', 'terminal UI with its own boundary', () => {
-    const names = [...loaded(join(root, 'dist/plugins/tui/index.js'))].map((file) => file.slice(file.lastIndexOf('/') + 1))
-    expect(names).toContain('_tui.js')
-    expect(names.filter((name) => /agent|kernel|session|surface/.test(name))).toEqual([])
+    const names = [...loaded(join(root, 'dist/plugins/tui/index.cjs'))].map((file) => relative(join(root, 'dist'), file))
+    expect(names).toContain('core/_text.cjs')
+    expect(names.filter((name) => /agent|core\/index|session|surface/.test(name))).toEqual([])
   }],
   ['58', 'public TUI API package', async () => {
     const { handle, events, type, until, end } = session({ placeholder: 'Say something' })
