@@ -1,6 +1,7 @@
-// Writes down which modules a program loads: `node --import`, with the file to write to in LOADED.
-import { writeFileSync } from 'node:fs'
+// Writes down which modules and scripts a program loads: `node --import`, with the file to write to in LOADED.
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { register } from 'node:module'
+import vm from 'node:vm'
 
 writeFileSync(process.env.LOADED, '')
 const hooks = `
@@ -10,3 +11,10 @@ export async function load(url, context, next) {
   return next(url, context)
 }`
 register(`data:text/javascript,${encodeURIComponent(hooks)}`)
+const { Script } = vm
+vm.Script = class extends Script {
+  constructor(text, options) {
+    appendFileSync(process.env.LOADED, `${options.filename}\n`)
+    super(text, options)
+  }
+}

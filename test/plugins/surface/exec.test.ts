@@ -179,10 +179,10 @@ describe('vtcode exec', () => {
     const { place } = await scene([{ content: 'ok' }])
     const hook = join(import.meta.dirname, '../../support/loaded.mjs')
     const loaded = async (...args: string[]) => (await vtcode(place, args, { node: ['--import', hook], env: { LOADED: join(place.home, 'loaded') } }), readFileSync(join(place.home, 'loaded'), 'utf8'))
-    expect(/ai-sdk|_agent\.js|aimock|continuation|delegation|\bjobs\b|records|bullmq|ioredis|\/pg\/|pi-tui|agentclientprotocol|croner/.exec(await loaded('call', 'unified_file', 'read', '--path', 'a.txt'))).toBe(null)
+    expect(/ai-sdk|agent\/index|aimock|continuation|delegation|\bjobs\b|records|bullmq|ioredis|\/pg\/|pi-tui|agentclientprotocol|croner/.exec(await loaded('call', 'unified_file', 'read', '--path', 'a.txt'))).toBe(null)
     expect(existsSync(join(place.home, 'loaded'))).toBe(true)
     const run = await loaded('exec', 'x')
-    expect(run).toMatch(/core\/_agent\.js[^]*core\/_ai-sdk_openai-compatible\.js/)
+    expect(run).toMatch(/plugins\/agent\/index\.cjs[^]*core\/_ai-sdk_openai-compatible\.cjs/)
     expect(/ai-sdk[/_](anthropic|google|openai)\b(?!-)/.exec(run)).toBe(null)
   })
 
