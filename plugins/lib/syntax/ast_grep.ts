@@ -17,6 +17,9 @@ export function astGrepPath(workspace: string): string | undefined {
   return own ?? findProgram(program, searchPath(process.env['PATH'], workspace))
 }
 
+/** Whether this is the program of the npm package, which has the version that we were written for. */
+export const isPackaged = (program: string): boolean => program === packaged()
+
 /** The same; where there is none it is fetched, by what the settings say of the web. Throws InstallProblem. */
 export async function ensureAstGrep({ workspace, signal, settings }: Context): Promise<string> {
   return astGrepPath(workspace.root) ?? installUnasked(signal, settings['web'] as unknown as WebSettings)

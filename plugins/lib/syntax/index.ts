@@ -1,12 +1,13 @@
-export { astGrep, astGrepPath, ensureAstGrep, reasons, type Answered } from './ast_grep.js'
+export { astGrep, astGrepPath, ensureAstGrep, isPackaged, reasons, type Answered } from './ast_grep.js'
 export { InstallProblem, install } from './ast_grep_install.js'
 export { languageNamed, languageOf, languages, outlinedByAstGrep, patternLanguages, type Language } from './languages.js'
 export { astGrepLibrary, type Library } from './library.js'
 export {
-  outlineAnswer, cached, filterOf, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, versionOf, wantedLanguage, shownName, type OutlineItem, type Member, type OutlineInput,
+  outlineAnswer, cached, filterOf, leftOut, remember, outlineSubjects, roomFor, tooLargeToOutline, versionIn, versionOf, wantedLanguage, shownName, type OutlineItem, type Member, type OutlineInput,
   type Outlined, type Range, type OutlineSubject,
 } from './outline.js'
 export { withPassedOver } from './passed_over.js'
 export { positionsIn, type Positions } from './positions.js'
 export { pageItems, styleItems } from './markup.js'
+export { scriptRules, settledItems, unmarkedItems } from './script_rules.js'
 export { scriptItems } from './scripts.js'

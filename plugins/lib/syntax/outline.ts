@@ -1,7 +1,7 @@
 import { ok, problem, sha256, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { inOneLine, pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
+import { byPath, inOneLine, pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
 import { filesBelow, openToSearch, largestParsed, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 
@@ -187,9 +187,21 @@ async function regex(pattern: string): Promise<(text: string) => boolean> {
 
 const most = { items: 2000, bytes: 262_144 }
 
+/** Tells of files, which come in path order, whether an answer has room for more after each. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
+export async function roomFor(input: OutlineInput, single: boolean): Promise<(file: Outlined) => boolean> {
+  const filter = await filterOf(input, single)
+  let [items, bytes] = [0, 0]
+  return (file) => {
+    const kept = filter(file)
+    items += kept.length
+    bytes += Buffer.byteLength(JSON.stringify(shape({ ...file, items: kept }, groupsOf(kept), input.view)))
+    return items <= most.items && bytes <= most.bytes
+  }
+}
+
 export interface DrawnOutline {
   files: Outlined[]
-  /** Files that `max_results` left out, in path order. */
+  /** Files that were not drawn because of `max_results`, and because the answer is full. */
   beyond: string[]
   backend: OutlineOutput['backend']
   notices: Notice[]
@@ -219,7 +231,7 @@ export async function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<
       break
     }
   }
-  const left = [...drawn.files.slice(cutAt).map(({ path }) => path), ...drawn.beyond]
+  const left = [...drawn.files.slice(cutAt).map(({ path }) => path), ...drawn.beyond].sort(byPath)
   const truncated = left.length > 0 || items > most.items || drawn.listing?.incomplete === true
   const sub = left.map(parentOf).find((folder) => folder !== input.path && !drawn.files.slice(0, cutAt).some(({ path }) => path.startsWith(`${folder}/`)))
   const output = {

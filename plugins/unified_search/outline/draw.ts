@@ -4,8 +4,8 @@ import type { Context, Notice } from '../../../core/index.js'
 import { ahead, notice, some } from '../../lib/base/index.js'
 import { look, openOr } from '../../lib/search/index.js'
 import {
-  astGrepLibrary, astGrepPath, cached, leftOut, outlinedByAstGrep, pageItems, remember, scriptItems, styleItems, tooLargeToOutline, versionIn, versionOf, withPassedOver, type Language, type Library, type Outlined,
-  type OutlineItem, type OutlineSubject,
+  astGrepLibrary, astGrepPath, cached, isPackaged, leftOut, outlinedByAstGrep, pageItems, remember, scriptItems, settledItems, styleItems, tooLargeToOutline, unmarkedItems, versionIn,
+  versionOf, withPassedOver, type Language, type Library, type Outlined, type OutlineItem, type OutlineSubject,
 } from '../../lib/syntax/index.js'
 import { askProgram, type Opened } from './program.js'
 
@@ -13,6 +13,8 @@ export interface Drawn {
   files: Outlined[]
   /** Files whose language ast-grep has no rules for, and which its library was not given or did not parse. */
   left: OutlineSubject[]
+  /** Files behind the last that an answer has room for. */
+  beyond: OutlineSubject[]
   notices: Notice[]
 }
 
@@ -29,110 +31,148 @@ const inProcess: Record<string, InProcess | undefined> = {
 
 /** Files that are parsed while an earlier one is read into an outline. */
 const parsedAhead = 4
-/** Files that are open at the same time. Each batch starts the program, which takes as long as to outline thirty files. */
-const batch = 500
+/** Bytes of scripts up to which a part of a directory is drawn in this process; for more the program is faster, and trees stay out of our memory. */
+const mostTogether = 262_144
+/** Files that are drawn together: those of one part are open while the next is opened. */
+const parts = { first: 150, other: 200 }
 
 /** Whether files of a language are worth to be given to `draw`: ast-grep knows their symbols, or its library their nodes. */
 export const drawable = ({ language: { id } }: OutlineSubject): boolean => outlinedByAstGrep.has(id) || inProcess[id] !== undefined
 
+interface Fresh extends Opened {
+  version: string
+}
+
 /**
- * Outlines from the cache, and of the rest from ast-grep: what is small by its library, other files by the program. `undefined` when that
- * cannot be started.
+ * Outlines from the cache, and of the rest from ast-grep: what is small by its library, other files by the program. Ends where the answer is full,
+ * of which `hasRoom` tells after each file. `undefined` when the program cannot be started.
  */
-export async function draw(context: Context, files: OutlineSubject[], single: boolean): Promise<Drawn | undefined> {
-  const drawing = new Drawing(context, single, astGrepPath(context.workspace.root)!)
-  const unknown = await drawing.withoutKnown(files)
+export async function draw(context: Context, files: OutlineSubject[], single: boolean, hasRoom: (file: Outlined) => boolean): Promise<Drawn | undefined> {
   // Whoever names a program wants its answers.
-  const library = !process.env['VTCODE_AST_GREP_BIN'] && unknown.some(isInProcess) ? await astGrepLibrary() : undefined
-  const left: OutlineSubject[] = library ? [] : unknown.filter(isInProcess)
-  const parts = [library && drawing.byLibrary(library, unknown.filter(isInProcess), left), drawing.byProgram(unknown.filter((file) => !isInProcess(file)))] as const
-  // Neither is left alone with its open files.
-  await Promise.allSettled(parts)
-  const [, answered] = await Promise.all(parts)
-  const known = (file: OutlineSubject): boolean => outlinedByAstGrep.has(file.language.id)
-  return answered && (await drawing.byProgram(left.filter(known))) ? drawing.drawn(left.filter((file) => !known(file))) : undefined
+  const chosen = Boolean(process.env['VTCODE_AST_GREP_BIN'])
+  const library = !chosen && files.some(isInProcess) ? await astGrepLibrary() : undefined
+  const drawing = new Drawing(context, single, astGrepPath(context.workspace.root)!, library, chosen)
+  let at = 0
+  let next: Promise<Fresh[]> | undefined = drawing.opened(files.slice(0, parts.first))
+  try {
+    for (let end = parts.first; next; end += parts.other) {
+      const opened: Fresh[] = await next
+      const drawn = drawing.part(opened)
+      next = end < files.length ? drawing.opened(files.slice(end, end + parts.other)) : undefined
+      if (!(await drawn)) return undefined
+      const part = files.slice(at, end)
+      at = end
+      if (!part.every((file) => drawing.hasRoomAfter(file, hasRoom))) break
+    }
+  } finally {
+    for (const { handle } of (await next?.catch(() => [])) ?? []) await handle.close()
+  }
+  return drawing.drawn(files.slice(at))
 }
 
 const isInProcess = ({ language: { id } }: OutlineSubject): boolean => inProcess[id] !== undefined
+const isKnown = ({ language: { id } }: OutlineSubject): boolean => outlinedByAstGrep.has(id)
 
 class Drawing {
-  private readonly files: Outlined[] = []
+  private readonly files = new Map<string, Outlined>()
+  private readonly left: OutlineSubject[] = []
   private readonly failed: string[] = []
   private readonly large: string[] = []
   private readonly unread: string[] = []
+  /** Whether the program is the one that our own rules were written for. */
+  private readonly ours: boolean
 
   constructor(
     private readonly context: Context,
     private readonly single: boolean,
     private readonly engine: string,
-  ) {}
-
-  drawn(left: OutlineSubject[]): Drawn {
-    const notices = this.failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${some(this.failed, 5)}`)] : []
-    return { files: this.files, left, notices: [...notices, ...leftOut(this.large, this.unread)] }
+    private readonly library: Library | undefined,
+    chosen: boolean,
+  ) {
+    this.ours = !chosen && isPackaged(engine)
   }
 
-  /** The files of which nothing is known; what is known of one that did not change needs no opening. */
-  async withoutKnown(files: OutlineSubject[]): Promise<OutlineSubject[]> {
+  drawn(beyond: OutlineSubject[]): Drawn {
+    const notices = this.failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${some(this.failed, 5)}`)] : []
+    return { files: [...this.files.values()], left: this.left, beyond, notices: [...notices, ...leftOut(this.large, this.unread)] }
+  }
+
+  hasRoomAfter({ path }: OutlineSubject, hasRoom: (file: Outlined) => boolean): boolean {
+    const file = this.files.get(path)
+    return !file || hasRoom(file)
+  }
+
+  /** The files of which nothing is known, open; what is known of one that did not change needs no opening. */
+  async opened(files: OutlineSubject[]): Promise<Fresh[]> {
     const entries = await look(this.context, files.map(({ path }) => path))
-    return files.filter((file) => {
-      const entry = entries.get(file.path)
-      const version = entry?.kind === 'file' ? versionOf(entry, this.by(file.language)) : undefined
-      const items = version === undefined ? undefined : cached(version)
-      if (items) this.add(file, items)
-      return !items
-    })
+    await using opener = this.context.workspace.files()
+    const opened: Fresh[] = []
+    try {
+      for (const file of files) {
+        const entry = entries.get(file.path)
+        const version = entry?.kind === 'file' ? versionOf(entry, this.by(file.language)) : undefined
+        const items = version === undefined ? undefined : cached(version)
+        if (items) this.add(file, items)
+        const fresh = items ? undefined : await this.open(opener, file)
+        if (fresh) opened.push({ ...file, ...fresh })
+      }
+      return opened
+    } catch (error) {
+      for (const { handle } of opened) await handle.close()
+      throw error
+    }
+  }
+
+  /** Draws open files and closes them. False where the program cannot be started, and where its answer is none. */
+  async part(opened: Fresh[]): Promise<boolean> {
+    try {
+      const scripts = opened.filter((file) => isKnown(file) && isInProcess(file))
+      const small = scripts.reduce((sum, { handle }) => sum + handle.stat.bytes, 0) <= mostTogether
+      const inThis = this.library ? opened.filter((file) => isInProcess(file) && (small || !isKnown(file))) : []
+      const others = opened.filter((file) => !inThis.includes(file))
+      const left: Fresh[] = []
+      const both = [this.byLibrary(inThis, left), this.byProgram(others.filter(isKnown))] as const
+      // Neither is left alone with its open files.
+      await Promise.allSettled(both)
+      const [, answered] = await Promise.all(both)
+      for (const { path, language } of [...left, ...others]) if (!outlinedByAstGrep.has(language.id)) this.left.push({ path, language })
+      return answered && (await this.byProgram(left.filter(isKnown)))
+    } finally {
+      for (const { handle } of opened) await handle.close()
+    }
   }
 
   /** In this process; `left` takes what is for the program: what is large or no text, and what does not parse. */
-  async byLibrary(library: Library, files: OutlineSubject[], left: OutlineSubject[]): Promise<void> {
+  private async byLibrary(files: Fresh[], left: Fresh[]): Promise<void> {
     const until = performance.now() + this.context.host.waits.engine
-    const parsed = ahead(this.texts(files, left), parsedAhead, async (one) => ({ ...one, root: (await library.parseAsync(one.file.language.title, one.text)).root() }))
-    for await (const { file, version, text, root } of parsed) {
+    const parsed = ahead(texts(files, left), parsedAhead, async (one) => ({ ...one, root: (await this.library!.parseAsync(one.file.language.title, one.text)).root() }))
+    for await (const { file, text, root } of parsed) {
       this.context.signal.throwIfAborted()
       const items = performance.now() > until ? undefined : inProcess[file.language.id]!.itemsOf(root, text, file.language)
-      if (items) this.settle(file, version, items)
+      if (items) this.settle(file, items)
       else left.push(file)
     }
   }
 
-  private async *texts(files: OutlineSubject[], left: OutlineSubject[]): AsyncGenerator<{ file: OutlineSubject; version: string; text: string }> {
-    await using opener = this.context.workspace.files()
+  private async byProgram(files: Fresh[]): Promise<boolean> {
+    if (files.length === 0) return true
+    const made = await askProgram(this.context, files, this.failed, this.ours)
+    if (!made) return false
     for (const file of files) {
-      const fresh = await this.open(opener, file)
-      if (!fresh) continue
-      await using handle = fresh.handle
-      const bytes = handle.stat.bytes > inProcess[file.language.id]!.most ? undefined : await handle.read(0, handle.stat.bytes)
-      if (bytes && isUtf8(bytes)) yield { file, version: fresh.version, text: bytes.toString() }
-      else left.push(file)
-    }
-  }
-
-  /** By the program. False where it cannot be started, and where its answer is none. */
-  async byProgram(files: OutlineSubject[]): Promise<boolean> {
-    await using opener = this.context.workspace.files()
-    for (let at = 0; at < files.length; at += batch) {
-      const opened: (Opened & { version: string })[] = []
-      try {
-        for (const file of files.slice(at, at + batch)) {
-          const fresh = await this.open(opener, file)
-          if (fresh) opened.push({ ...file, ...fresh })
-        }
-        const made = await askProgram(this.context, opened, this.failed)
-        if (!made) return false
-        for (const { handle, version, ...file } of opened) {
-          const named = made.get(handle.ref)
-          if (named) this.settle(file, version, await withPassedOver(named, await handle.read(0, handle.stat.bytes), file.language))
-        }
-      } finally {
-        for (const { handle } of opened) await handle.close()
-      }
+      const items = made.get(file.handle.ref)
+      if (items) this.settle(file, isInProcess(file) ? await this.whole(file, items) : items)
     }
     return true
   }
 
+  /** The items of a script with those that ast-grep's rules pass over. */
+  private async whole({ handle, language }: Fresh, items: OutlineItem[]): Promise<OutlineItem[]> {
+    const settled = this.ours ? settledItems(items) : undefined
+    return settled ?? withPassedOver(this.ours ? unmarkedItems(items) : items, await handle.read(0, handle.stat.bytes), language)
+  }
+
   /** A file of which nothing is known, open. */
-  private async open(opener: Parameters<typeof openOr>[0], file: OutlineSubject): Promise<Pick<Opened, 'handle'> & { version: string } | undefined> {
+  private async open(opener: Parameters<typeof openOr>[0], file: OutlineSubject): Promise<Pick<Fresh, 'handle' | 'version'> | undefined> {
     const handle = await openOr(opener, file.path, this.unread)
     if (!handle) return undefined
     try {
@@ -151,16 +191,26 @@ class Drawing {
     return undefined
   }
 
-  private settle(file: OutlineSubject, version: string, items: OutlineItem[]): void {
-    remember(version, items)
+  private settle(file: Fresh, items: OutlineItem[]): void {
+    remember(file.version, items)
     this.add(file, items)
   }
 
   private add({ path, language }: OutlineSubject, items: OutlineItem[]): void {
-    this.files.push({ path, lang: language.title, items })
+    this.files.set(path, { path, lang: language.title, items })
   }
 
   private by(language: Language): string {
     return `${this.engine}:${language.id}`
+  }
+}
+
+/** The texts of open files, one after the other. */
+async function* texts(files: Fresh[], left: Fresh[]): AsyncGenerator<{ file: Fresh; text: string }> {
+  for (const file of files) {
+    const { handle, language } = file
+    const bytes = handle.stat.bytes > inProcess[language.id]!.most ? undefined : await handle.read(0, handle.stat.bytes)
+    if (bytes && isUtf8(bytes)) yield { file, text: bytes.toString() }
+    else left.push(file)
   }
 }

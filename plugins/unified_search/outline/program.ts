@@ -2,14 +2,17 @@ import type { Context, Handle, JsonObject } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 import { largestParsed, parserMemory, tooHardToParse } from '../../lib/search/index.js'
-import { astGrep, shownName, type OutlineItem, type OutlineSubject, type Range } from '../../lib/syntax/index.js'
+import { astGrep, languageNamed, scriptRules, shownName, type OutlineItem, type OutlineSubject, type Range } from '../../lib/syntax/index.js'
 
 export interface Opened extends OutlineSubject {
   handle: Handle
 }
 
-/** Asks ast-grep about open files, by language because a handle's name has no extension. */
-export async function askProgram(context: Context, files: Opened[], failed: string[]): Promise<Map<string, OutlineItem[]> | undefined> {
+/**
+ * Asks ast-grep about open files, by language because a handle's name has no extension; with `ours` about scripts by our own rules, which mark
+ * what its own pass over.
+ */
+export async function askProgram(context: Context, files: Opened[], failed: string[], ours: boolean): Promise<Map<string, OutlineItem[]> | undefined> {
   const made = new Map<string, OutlineItem[]>()
   const byLanguage = new Map<string, Opened[]>()
   for (const file of files) byLanguage.set(file.language.id, [...(byLanguage.get(file.language.id) ?? []), file])
@@ -23,7 +26,9 @@ export async function askProgram(context: Context, files: Opened[], failed: stri
         if (said) made.set(said.path, said.items.filter(isDeclaration).map(itemOf))
         else if (line.length > 0) isNonsense = true
       }, 268_435_456)
-      const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
+      const rules = ours ? scriptRules(languageNamed(language)!) : undefined
+      const ruled = rules === undefined ? [] : ['--no-default-outline-rules', '--outline-rules', rules]
+      const args = ['outline', ...ruled, '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
       const limited = group.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
       const answered = await astGrep(context, args, { cwd: '/', seconds, ...limited }, stream.take)
       if (answered?.overburdened || (answered?.timed_out && group.length === 1)) throw tooHardToParse(group[0]!.path)

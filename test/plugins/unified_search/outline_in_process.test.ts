@@ -159,6 +159,16 @@ it('a script, a page and a style sheet are drawn in this process as by the progr
   expect(inProcess.find(({ path }) => path === 'a.ts').items.length).toBeGreaterThan(60)
 })
 
+/** The bytes of text behind which a directory is drawn by the program, with rules of ours. */
+const more = Array.from({ length: 3 }, (_, at) => [`z${at}.ts`, `/*${' '.repeat(120_000)}*/\nexport const z${at} = 1\n`] as const)
+
+it('scripts of a larger directory are drawn by the program to the same names, ranges, lines and members', async () => {
+  await using ws = await bootKernel({ files: { 'a.ts': typed, 'b.js': plain, 'c.tsx': jsx, 'bad.ts': 'export const a = 1\nclass A {}\nfunction ( {{{\nexport const { b } = a\n', 'o.swift': 'func + (a: P, b: P) -> P { return a }\n', ...Object.fromEntries(more) } })
+  const [ruled, named] = await bothWays(ws, '.')
+  expect(ruled.map(({ path }) => path)).toEqual(named.map(({ path }) => path))
+  for (const [index, file] of ruled.entries()) expect(file, file.path).toEqual(named[index])
+})
+
 it.each(['ajv/lib', 'zod/src/v4/core', 'undici/lib', 'vite/types'])('published sources, %s, are drawn in this process as by the program', async (name) => {
   await using ws = await bootKernel()
   cpSync(join(import.meta.dirname, '../../../node_modules', name), join(ws.root, 'lib'), { recursive: true })
@@ -177,4 +187,13 @@ it('what does not parse, is no text or is large is left to the program and the p
   const [[whole], [other]] = await bothWays(ws, 'large.ts')
   expect(whole).toEqual(other)
   expect(whole.items.length).toBeGreaterThan(1_000)
+})
+
+it('a directory with more symbols than an answer takes is drawn as far as the answer goes, which says the same', async () => {
+  const files = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`d${Math.floor(at / 100)}/m${String(at).padStart(3, '0')}.${at % 7 === 0 ? 'py' : 'ts'}`, Array.from({ length: 9 }, (_, item) => (at % 7 === 0 ? `def f${at}_${item}(): pass\n` : `export function f${at}_${item}() {}\n`)).join('')]))
+  await using ws = await bootKernel({ files })
+  const first = await outline(ws, { path: '.', view: 'names' })
+  expect(first).toMatchObject({ ok: true, output: { truncated: true, next: { input: { path: 'd3' } } } })
+  expect(first.output.files).toHaveLength(223)
+  expect((await outline(ws, { path: 'd3', view: 'names' })).output.files[0].path).toBe('d3/m300.ts')
 })
