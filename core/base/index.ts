@@ -1,5 +1,5 @@
 export { visibleAsker, visibleClient, type Answers, type Asker, type Client, type ClientRequest, type Question } from './asking.js'
-export { LazyAbort, Semaphore, InFlight, withTimeout } from './async.js'
+export { InFlight, isPromise, LazyAbort, outcomeWithin, Semaphore, whenKnown, withTimeout } from './async.js'
 export { deadline, type Deadline } from './deadline.js'
 export { blocksOf, dataFolder, grantedBlocks, moduleOf, optionsOf, pluginVariables } from './contribution.js'
 export { errno, systemRefusal } from './errno.js'

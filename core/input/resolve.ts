@@ -128,7 +128,8 @@ export interface Spelt {
   silent: Notice[]
 }
 export interface Spelling {
-  example?: string
+  /** What a wrong input is told. */
+  example?: () => string
   constraint?: Constraint | undefined
   /** The input as an alias was given it. */
   said?: JsonObject | undefined
@@ -137,9 +138,9 @@ export interface Spelling {
 }
 
 /** The caller's input in the words and types of the slot's schema: `given` as said, `input` with caps, constraints and defaults. Throws VT_INPUT_*, VT_POLICY_DENIED. */
-export async function spell(slot: Slot, raw: JsonObject, { example = slot.example, constraint, said, reached }: Spelling = {}): Promise<Spelt> {
+export async function spell(slot: Slot, raw: JsonObject, { example = () => slot.example, constraint, said, reached }: Spelling = {}): Promise<Spelt> {
   const { given: renamed, unknown } = rename(raw, slot.shape)
-  if (unknown.length) throw strange(slot, unknown[0]!, example, reached)
+  if (unknown.length) throw strange(slot, unknown[0]!, example(), reached)
   const given = coerce(renamed, slot.shape)
   const capped = limit(given, slot.shape)
   const check = checks.get(slot) ?? (await prepare(slot))
@@ -149,7 +150,7 @@ export async function spell(slot: Slot, raw: JsonObject, { example = slot.exampl
   if (issues.length === 0) return { given, input, notices: [...capped.notices, ...notices], silent }
   const message = issues.map((issue) => issue.problem).join(' ').slice(0, 300)
   const issue = issues[0]!
-  const hint = issue.code === 'VT_INPUT_MISSING' ? exampleWith(slot, issue.field, example) : example
+  const hint = issue.code === 'VT_INPUT_MISSING' ? exampleWith(slot, issue.field, example()) : example()
   throw new VtError({ code: issue.code, message, hint, retryable: false, details: { issues } })
 }
 

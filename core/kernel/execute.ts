@@ -1,4 +1,4 @@
-import { firstLine, moduleOf, Semaphore, notApplied, plainAnswer, problem, resultFault, strangersError, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../base/index.js'
+import { firstLine, isPromise, moduleOf, Semaphore, notApplied, plainAnswer, problem, resultFault, strangersError, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../base/index.js'
 import { outputCheck, type OutputCheck } from '../schema/index.js'
 import { contextOf, type CallRun } from './context.js'
 import type { Generation } from './generation.js'
@@ -62,8 +62,6 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
 /** Where the settings require a sandbox, our own commands run in it; programs that a plugin starts are not confined. */
 const unconfined = ({ id }: Contribution): VtError =>
   problem('VT_PLUGIN_REQUIRES', { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' }, { hint: '{tool:unified_exec/run} runs commands in the sandbox.' })
-
-const isPromise = <T>(value: T | Promise<T>): value is Promise<T> => typeof (value as { then?: unknown } | undefined)?.then === 'function'
 
 function gateOf(gates: Map<Contribution, Semaphore>, contribution: Contribution): Semaphore {
   let gate = gates.get(contribution)

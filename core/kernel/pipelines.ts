@@ -1,5 +1,5 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
-import { firstLine, quotedReason, resultFault, texts, jsonSize, VtError, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
+import { firstLine, outcomeWithin, quotedReason, resultFault, texts, jsonSize, VtError, whenKnown, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './plugin_types.js'
 
@@ -16,16 +16,16 @@ export interface Pipelines {
 export interface Judge {
   policy: string
   covers(call: Call): boolean
-  judge(call: Call): Promise<Verdict | undefined>
+  judge(call: Call): Verdict | undefined | Promise<Verdict | undefined>
 }
 
 /** How a tap calls the function behind its contribution. Contract: `handle` never rejects, `judge` and `shrink` may. */
 export interface Taps {
   handle(contribution: Contribution, call: Call): Promise<Result | undefined>
-  judge(contribution: Contribution, call: Call): ReturnType<Policy> | Promise<ReturnType<Policy>>
+  judge(contribution: Contribution, call: Call): ReturnType<Policy>
   /** Returns nothing for a policy without `answer`. */
   answer(contribution: Contribution, request: Approval): Promise<Awaited<ReturnType<Answerer>>>
-  shrink(contribution: Contribution, result: Result, call: Call): ReturnType<Compactor> | Promise<ReturnType<Compactor>>
+  shrink(contribution: Contribution, result: Result, call: Call): ReturnType<Compactor>
 }
 
 /** The largest size of all notices of a result. */
@@ -53,16 +53,16 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
     }
   })
   for (const { policy, covers, judge } of judges) {
-    prePolicy.tapPromise(policy, async (verdict, call) => {
+    prePolicy.tapAsync(policy, (verdict, call, next) => {
       // No verdict is stricter than a denial.
-      if ((verdict && 'deny' in verdict) || !covers(call)) return verdict
-      return worse(verdict, await judge(call))
+      const own = (verdict && 'deny' in verdict) || !covers(call) ? undefined : judge(call)
+      whenKnown(own, (own) => next(null, worse(verdict, own)))
     })
   }
   for (const compactor of registry.compactors) {
     const covers = slotsCovered(compactor.manifest.slots)
-    postCompaction.tapPromise(compactor.id, async (result, call) =>
-      covers(call.slot) ? shrunk(compactor, waits.compactor, result, () => taps.shrink(compactor, result, call)) : result,
+    postCompaction.tapAsync(compactor.id, (result, call, next) =>
+      whenKnown(covers(call.slot) ? shrunk(compactor, waits.compactor, result, () => taps.shrink(compactor, result, call)) : result, (shown) => next(null, shown)),
     )
   }
   const answering = registry.policies.map((policy) => ({ policy, covers: slotsCovered(policy.manifest.slots) }))
@@ -91,33 +91,25 @@ async function answerOf({ manifest }: Contribution, usual: number, ask: () => Re
 }
 
 /** A policy that throws, hangs or returns no verdict denies. */
-async function verdictOf({ id, layer, manifest }: Contribution, usual: number, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
-  let verdict: Verdict | undefined
-  try {
-    const work = judge()
-    verdict = await (work instanceof Promise ? withTimeout(work, limitOf(manifest, usual), () => new Error('it does not answer')) : work)
-  } catch (error) {
+function verdictOf({ id, layer, manifest }: Contribution, usual: number, judge: () => ReturnType<Taps['judge']>): Verdict | undefined | Promise<Verdict | undefined> {
+  return outcomeWithin(judge, limitOf(manifest, usual), (verdict: Awaited<ReturnType<Policy>>): Verdict | undefined => {
+    if (verdict === undefined) return undefined
+    const reason = typeof verdict === 'object' && verdict !== null ? ('deny' in verdict ? verdict.deny : verdict.ask) : undefined
+    if (typeof reason === 'string') return layer === 'builtin' ? verdict : { ...verdict, by: `plugin ${id}`, asks: undefined }
+    return { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
+  }, (error) => {
     // Its files are other ones than the user agreed to.
     if (error instanceof VtError && error.code === 'VT_PLUGIN_LOCK') return { ask: `${error.message} ${error.problem.hint}` }
     return { deny: `The policy ${id} failed: ${firstLine(error)}.` }
-  }
-  if (verdict === undefined) return undefined
-  const reason = typeof verdict === 'object' && verdict !== null ? ('deny' in verdict ? verdict.deny : verdict.ask) : undefined
-  if (typeof reason === 'string') return layer === 'builtin' ? verdict : { ...verdict, by: `plugin ${id}`, asks: undefined }
-  return { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
+  })
 }
 
 /** A compactor that throws, hangs, grows the result or changes its outcome is skipped and named in a notice. */
-async function shrunk({ id, manifest }: Contribution, usual: number, before: Result, shrink: () => ReturnType<Taps['shrink']>): Promise<Result> {
-  try {
-    const work = shrink()
-    const after = await (work instanceof Promise ? withTimeout(work, limitOf(manifest, usual), () => new Error('it does not answer')) : work)
-    if (after === before) return before
-    const reason = objection(before, after)
+function shrunk({ id, manifest }: Contribution, usual: number, before: Result, shrink: () => ReturnType<Taps['shrink']>): Result | Promise<Result> {
+  return outcomeWithin(shrink, limitOf(manifest, usual), (after: Result): Result => {
+    const reason = after === before ? undefined : objection(before, after)
     return reason ? noticed(before, id, reason) : after
-  } catch (error) {
-    return noticed(before, id, firstLine(error))
-  }
+  }, (error) => noticed(before, id, firstLine(error)))
 }
 
 function objection(before: Result, after: Result): string | undefined {

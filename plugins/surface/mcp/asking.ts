@@ -4,6 +4,11 @@ import type { Approval, Approved, Asker, CallOptions, Client, ClientRequest, Jso
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
 
+/** What a call takes of the request that asks for it. */
+export interface RequestContext {
+  readonly mcpReq: Pick<ServerContext['mcpReq'], 'method' | 'envelope' | 'inputResponses' | 'requestState' | 'signal' | 'notify' | 'log'> & { readonly _meta?: ServerContext['mcpReq']['_meta'] | undefined }
+}
+
 /**
  * What the client is asked during a call: approvals and questions by elicitation, and whatever a plugin asks it itself. A call that
  * needs an answer ends without it, the client is asked, and the call comes once more with the answer; an answer to a question of ours
@@ -15,13 +20,13 @@ export class ClientQuestions implements Client {
   readonly #questions: InputRequests = {}
   readonly #sdk: Sdk
   readonly #codec: RequestStateCodec
-  readonly #context: ServerContext
+  readonly #context: RequestContext
   readonly #answers: Record<string, unknown>
   /** For how long an approval may count. */
   readonly #scopes: string[]
   #left: unknown
 
-  constructor(sdk: Sdk, server: Server, codec: RequestStateCodec, context: ServerContext, lasting: boolean) {
+  constructor(sdk: Sdk, server: Server, codec: RequestStateCodec, context: RequestContext, lasting: boolean) {
     const { mcpReq } = context
     // The 2026-07-28 revision sends them with each request, the earlier ones once.
     const envelope = mcpReq.envelope as { 'io.modelcontextprotocol/clientCapabilities'?: ClientCapabilities } | undefined
@@ -85,10 +90,14 @@ export class ClientQuestions implements Client {
     return { answer: Object.hasOwn(this.#answers, key) ? this.#answers[key] : undefined, ask }
   }
 
-  /** What to tell the client when the call waits for it; nothing when the result is final. */
-  async open(result: Result): Promise<InputRequiredResult | undefined> {
-    if (result.ok || Object.keys(this.#questions).length === 0) return undefined
-    const requestState = this.#left === undefined ? undefined : await this.#codec.mint(this.#left, this.#context)
+  /** Whether the call waits for the client; else the result is final. */
+  isOpen(result: Result): boolean {
+    return !result.ok && Object.keys(this.#questions).length > 0
+  }
+
+  /** What to tell the client when the call waits for it. */
+  async open(): Promise<InputRequiredResult> {
+    const requestState = this.#left === undefined ? undefined : await this.#codec.mint(this.#left, this.#context as ServerContext)
     return this.#sdk.inputRequired({ inputRequests: this.#questions, ...(requestState !== undefined && { requestState }) })
   }
 }

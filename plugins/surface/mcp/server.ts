@@ -2,7 +2,9 @@ import type { Server, Tool } from '@modelcontextprotocol/server'
 import { version, type Kernel, type ToolInfo } from '../../../core/index.js'
 import { isOwnName } from '../../../core/registry/index.js'
 import { toolAnswer } from './answer.js'
+import type { RequestContext } from './asking.js'
 import { codecOf, paged, requestError, run, untilSettled, type ClientConnection } from './connection.js'
+import type { DirectCalls } from './direct.js'
 import type { Sdk } from './sdk.js'
 import { serveCompletion, servePrompts, serveResources } from './serve_offers.js'
 import { StructuredAnswers } from './structured.js'
@@ -36,10 +38,12 @@ export interface ServerOptions extends Showing {
   session: string
   /** Whether the session goes on after the call; what holds for a session is not offered otherwise. */
   lasting?: boolean
+  /** Where calls are made that need nothing of the library. */
+  direct?: DirectCalls | undefined
 }
 
 /** A server that shows one connection what the kernel has: tools, resources and prompts. */
-export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false }: ServerOptions): Server {
+export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false, direct }: ServerOptions): Server {
   const server = new sdk.Server({ name: 'vtcode', version }, {
     capabilities,
     instructions: kernel.told(instructions, { apart: true }),
@@ -56,25 +60,26 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
     quietly(server.sendResourceListChanged())
     quietly(server.sendPromptListChanged())
   })
-  serveTools(connection, values, lean)
+  serveTools(connection, values, { lean, direct })
   const stopChanges = serveResources(connection)
   servePrompts(connection)
   serveCompletion(connection)
   server.onclose = () => {
     stopReload()
     stopChanges()
+    direct?.close()
   }
   return server
 }
 
-function serveTools(connection: ClientConnection, values: StructuredAnswers, lean: boolean): void {
+function serveTools(connection: ClientConnection, values: StructuredAnswers, { lean, direct }: Pick<ServerOptions, 'lean' | 'direct'>): void {
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     await untilSettled(kernel, mcpReq.signal)
-    const { shown, next } = paged(connection, kernel.tools({ lean, apart: true }).map((tool) => present(tool, values)), params)
+    const { shown, next } = paged(connection, kernel.tools({ lean: lean === true, apart: true }).map((tool) => present(tool, values)), params)
     return { tools: shown, ...next }
   })
-  server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
+  const call = async (name: string, input: unknown, context: RequestContext) => {
     const structured = values.wanted(connection, name, context)
     return run(connection, name, input, context, {
       surface: 'mcp',
@@ -86,7 +91,9 @@ function serveTools(connection: ClientConnection, values: StructuredAnswers, lea
         return toolAnswer(result, { words, structured })
       },
     })
-  })
+  }
+  server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => direct?.begun(context.mcpReq.id) ?? call(name, input, context))
+  direct?.serve(server, call)
 }
 
 function present(tool: ToolInfo, values: StructuredAnswers): Tool {

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import type { Io } from '../../../core/index.js'
 import type { BeginningWatch } from './beginning.js'
+import type { DirectCalls } from './direct.js'
 import { readFrames } from './frames.js'
 import type { Front } from './front.js'
 
@@ -32,6 +33,7 @@ export class Wire implements Transport {
   constructor(
     io: Io,
     readonly beginning: BeginningWatch,
+    readonly direct: DirectCalls,
   ) {
     this.#front = io.front as Front | undefined
     this.closed = new Promise((resolve) => (this.#resolveClosed = resolve))
@@ -76,9 +78,12 @@ export class Wire implements Transport {
   #deliver(message: JSONRPCMessage): void {
     if ('method' in message && 'id' in message) this.#due.add(message.id)
     // A cancelled request is not answered.
-    if ('method' in message && message.method === 'notifications/cancelled') this.#due.delete(message.params?.['requestId'])
+    if ('method' in message && message.method === 'notifications/cancelled') {
+      this.#due.delete(message.params?.['requestId'])
+      this.direct.cancel(message.params?.['requestId'])
+    }
     this.beginning.asked(message)
-    this.onmessage?.(message)
+    if (!this.direct.take(message, this)) this.onmessage?.(message)
   }
 
   /** Answers that come together go out together: each write is a call of the system, which costs as much as a call of a tool. */

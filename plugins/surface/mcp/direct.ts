@@ -1,0 +1,106 @@
+import type { CallToolResult, InputRequiredResult, JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/server'
+import { isObject, LazyAbort } from '../../../core/base/index.js'
+import type { RequestContext } from './asking.js'
+
+type Answer = CallToolResult | InputRequiredResult
+type Call = (name: string, input: unknown, context: RequestContext) => Promise<Answer>
+
+/**
+ * The short way of a call of a tool on stdio. Most calls are a name and its arguments and come to text: what the library would check of them we have
+ * read and made ourselves. Whatever else a call comes to, an error, a question, a picture, goes on the way of the library, which is given the outcome.
+ */
+export class DirectCalls {
+  readonly #running = new Map<unknown, LazyAbort>()
+  readonly #begun = new Map<unknown, Promise<Answer>>()
+  #server: Server | undefined
+  #call: Call | undefined
+
+  /** From when the client of this server, of the revisions before 2026-07-28, has initialized it, its calls are made here. */
+  serve(server: Server, call: Call): void {
+    this.#server = server
+    this.#call = call
+  }
+
+  /** Aborts what is under way. */
+  close(): void {
+    this.#server = undefined
+    for (const abort of this.#running.values()) abort.abort()
+  }
+
+  /** Of a request that was begun here, what comes of it; once. */
+  begun(id: unknown): Promise<Answer> | undefined {
+    const outcome = this.#begun.get(id)
+    this.#begun.delete(id)
+    return outcome
+  }
+
+  /** Nobody waits for it any more. */
+  cancel(id: unknown): void {
+    this.#running.get(id)?.abort()
+  }
+
+  /** Whether a message that came over the wire is a call that is made here. */
+  take(message: JSONRPCMessage, wire: Pick<Transport, 'send' | 'onmessage'>): boolean {
+    if (!('method' in message) || message.method !== 'tools/call' || !('id' in message)) return false
+    const { id, params } = message
+    if (!isPlainCall(params) || this.#server?.getNegotiatedProtocolVersion() === undefined) return false
+    const abort = new LazyAbort()
+    this.#running.set(id, abort)
+    const outcome = this.#call!(params.name, params.arguments ?? {}, { mcpReq: new DirectRequest(this.#server, params._meta, abort) })
+    const settle = (answer?: Answer) => {
+      if (this.#running.get(id) === abort) this.#running.delete(id)
+      // A cancelled request is not answered.
+      if (abort.aborted) return
+      if (answer && isText(answer)) return void wire.send({ result: answer, jsonrpc: '2.0', id })
+      this.#begun.set(id, outcome)
+      wire.onmessage?.(message)
+    }
+    outcome.then(settle, () => settle())
+    return true
+  }
+}
+
+/** What a call takes of its request, made when it is asked for. */
+class DirectRequest implements Readonly<RequestContext['mcpReq']> {
+  readonly method = 'tools/call'
+  constructor(
+    private readonly server: Server,
+    readonly _meta: RequestContext['mcpReq']['_meta'],
+    private readonly abort: LazyAbort,
+  ) {}
+  get signal(): AbortSignal {
+    return this.abort.signal
+  }
+  requestState(): undefined {
+    return undefined
+  }
+  notify(notification: Parameters<Server['notification']>[0]): Promise<void> {
+    return this.server.notification(notification)
+  }
+  log(level: Parameters<RequestContext['mcpReq']['log']>[0], data: unknown, logger?: string): Promise<void> {
+    return this.server.sendLoggingMessage({ level, data, ...(logger !== undefined && { logger }) })
+  }
+}
+
+interface PlainCall {
+  name: string
+  arguments?: Record<string, unknown>
+  _meta?: RequestContext['mcpReq']['_meta']
+}
+/** Whether a call says nothing that the library would have to read. */
+function isPlainCall(params: unknown): params is PlainCall {
+  if (!isObject(params) || typeof params['name'] !== 'string') return false
+  for (const key in params) {
+    const value = params[key]
+    if (key === 'name') continue
+    if (key === 'arguments' ? !isObject(value) : key !== '_meta' || !isObject(value) || Object.keys(value).some((name) => name.startsWith('io.modelcontextprotocol/'))) return false
+  }
+  return true
+}
+
+/** Whether an answer is text and nothing else. */
+function isText(answer: Answer): answer is CallToolResult {
+  for (const key in answer) if (key !== 'content' && key !== 'isError' && key !== '_meta') return false
+  const { content } = answer as CallToolResult
+  return Array.isArray(content) && content.every((block) => block.type === 'text' && Object.keys(block).length === 2)
+}

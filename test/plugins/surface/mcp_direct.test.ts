@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { existsSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { bin, surroundings } from '../../support/program.js'
+
+const manifest = 'name: probe\ndescription: Does what a test asks of it.\neffects: [read]\ninput: { properties: { act: { enum: [say, show, wait, log] } } }\nmodule: ./probe.js\n'
+const code = `import { writeFileSync } from 'node:fs'
+export default async ({ input: { act } }, context) => {
+  if (act === 'log') context.log('warn', 'heard')
+  if (act === 'wait') {
+    context.progress({ text: 'waiting' })
+    await new Promise((resolve) => context.signal.addEventListener('abort', resolve))
+    writeFileSync(context.workspace.root + '/told', 'to stop')
+  }
+  const content = act === 'show' ? [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] : undefined
+  return { ok: true, output: { act }, text: 'did ' + act, notices: [{ code: 'X_NOTE', message: 'a remark' }], ...(content && { content }) }
+}`
+// Only the library reads this member of a request.
+const longWay = { 'io.modelcontextprotocol/related-task': { taskId: 'none' } }
+
+interface Line {
+  id?: unknown
+  method?: string
+  params?: { message?: string; data?: string }
+  result?: { content: { text?: string }[] }
+  error?: { code: number; message: string }
+}
+
+it('a call comes to the same on the short way and on that of the library, whatever it is answered with', async () => {
+  await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
+  await made.write('../home/probe/probe.yaml', manifest)
+  await made.write('../home/probe/probe.js', code)
+  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\ntools: { max_repeated_tool_calls: 0 }\npolicy: { ask: ['Read(a.txt)'] }\n`)
+  const server = spawn(process.execPath, [bin, 'mcp'], { cwd: made.root, env: surroundings(made), stdio: ['pipe', 'pipe', 'ignore'] })
+  const lines: Line[] = []
+  const told: (() => void)[] = []
+  createInterface(server.stdout).on('line', (line) => {
+    lines.push(JSON.parse(line) as Line)
+    for (const tell of told.splice(0)) tell()
+  })
+  const send = (message: object) => server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const line = async (like: (line: Line) => boolean): Promise<Line> => {
+    for (;;) {
+      const found = lines.find(like)
+      if (found) return found
+      await new Promise<void>((resolve) => told.push(resolve))
+    }
+  }
+  let last = 0
+  const call = (params: object) => {
+    const id = ++last
+    send({ id, method: 'tools/call', params })
+    return line((one) => one.id === id && one.method === undefined).then(({ result, error }) => ({ result, error }))
+  }
+  send({ id: 'open', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: { elicitation: { form: {} } }, clientInfo: { name: 'raw', version: '1' } } })
+  await line(({ id }) => id === 'open')
+  send({ method: 'notifications/initialized' })
+
+  const calls: [params: Record<string, unknown>, like: object][] = [
+    [{ name: 'probe', arguments: { act: 'say' } }, { result: { content: [{ type: 'text', text: 'did say\n[X_NOTE] a remark' }], _meta: { 'vtcode/notices': [{ code: 'X_NOTE' }] } } }],
+    [{ name: 'probe', arguments: { act: 'show' } }, { result: { content: [{ type: 'text' }, { type: 'image', data: 'AAAA', mimeType: 'image/png' }] } }],
+    [{ name: 'probe' }, { result: { content: [{ text: 'did undefined\n[X_NOTE] a remark' }] } }],
+    [{ name: 'probe', arguments: { act: 'no' } }, { result: { isError: true, content: [{ text: expect.stringMatching(/^VT_INPUT_INVALID: /) }] } }],
+    [{ name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': true } }, { result: { structuredContent: { act: 'say' } } }],
+    [{ name: 'nobody', arguments: {} }, { error: { code: -32602, message: expect.stringMatching(/^Unknown tool: nobody\./) } }],
+    [{ name: 'probe', arguments: null }, { error: { code: -32602 } }],
+    [{ name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': 'yes' } }, { error: { code: -32602 } }],
+  ]
+  for (const [params, like] of calls) {
+    const [short, long] = [await call(params), await call({ ...params, _meta: { ...(params['_meta'] as object), ...longWay } })]
+    expect(short).toMatchObject(like)
+    expect(short).toEqual(long)
+  }
+
+  // A question is put once, and what its answer lets through is done once.
+  const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
+  for (const params of [read, { ...read, _meta: longWay }]) {
+    const answered = call(params)
+    const asked = await line(({ method }) => method === 'elicitation/create')
+    lines.splice(lines.indexOf(asked), 1)
+    expect(asked.params!.message).toContain('a.txt')
+    send({ id: asked.id, result: { action: 'accept', content: { approve: true } } })
+    expect((await answered).result!.content).toEqual([{ type: 'text', text: 'hello\n' }])
+    expect(lines.filter(({ method }) => method === 'elicitation/create')).toEqual([])
+  }
+
+  // The level that a client sets counts for what its calls log.
+  await call({ name: 'probe', arguments: { act: 'log' } })
+  expect(lines.filter(({ method }) => method === 'notifications/message').map(({ params }) => params!.data)).toEqual(['heard'])
+  send({ id: 'level', method: 'logging/setLevel', params: { level: 'error' } })
+  await line(({ id }) => id === 'level')
+  await call({ name: 'probe', arguments: { act: 'log' } })
+  expect(lines.filter(({ method }) => method === 'notifications/message')).toHaveLength(1)
+
+  // What is cancelled is told to stop, and not answered.
+  send({ id: 'hangs', method: 'tools/call', params: { name: 'probe', arguments: { act: 'wait' }, _meta: { progressToken: 1 } } })
+  await line(({ method }) => method === 'notifications/progress')
+  send({ method: 'notifications/cancelled', params: { requestId: 'hangs' } })
+  await expect.poll(() => existsSync(`${made.root}/told`), { timeout: 10_000 }).toBe(true)
+  await call({ name: 'probe', arguments: { act: 'say' } })
+  expect(lines.some(({ id }) => id === 'hangs')).toBe(false)
+  const ended = new Promise((resolve) => server.on('exit', resolve))
+  server.stdin.end()
+  expect(await ended).toBe(0)
+})
