@@ -96,20 +96,20 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   let run: CallRun | undefined
   let begun = false
   // Made once, when the target is known or cannot be.
-  let framed: (Asked & { words: Words }) | undefined
-  const inWords = () => (framed ??= { ...asked, words: asked.words ?? wordsFor(registry, target, rights) })
+  let spoken = asked.words
+  const words = () => (spoken ??= wordsFor(registry, target, rights))
   // The plugin that made a nested call goes on by the names of slots.
-  const tell = (result: Result) => nextFor(withWayOn(worded(result, inWords().words), target), registry, calls.workspace, rights, asked.depth === 0 ? inWords().words : undefined)
+  const tell = (result: Result) => nextFor(result.ok ? result : withWayOn(worded(result, words()), target), registry, calls.workspace, rights, asked.depth === 0 ? words() : undefined)
   generation.life.enter()
   try {
     narrow(rights, registry, asked.options)
     target = { ...(await resolve(registry, tool, sent, rights)), ...again }
     const checked = await check(calls, generation, target, asked, rights)
     call = checked.call
-    run = start(calls, generation, target.slot.info, checked, inWords())
+    run = start(calls, generation, target.slot.info, checked, asked, words)
     const { prePolicy, execute, postCompaction, answer } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const verdict = await prePolicy.promise(undefined, call)
-    if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(calls, target, verdict.instead, inWords())
+    if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(calls, target, verdict.instead, { ...asked, words: words() })
     const refused = await judge(registry, call, run, verdict, answer)
     if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
     const beyond = refused ? undefined : asked.held && call.effects.find((effect) => !asked.held!.effects.includes(effect))
@@ -122,7 +122,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   } catch (error) {
     const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
     call ??= unchecked(calls, target, asked, rights)
-    run ??= start(calls, generation, target?.slot.info ?? nobody(call.slot), { call, judged: () => [] }, inWords())
+    run ??= start(calls, generation, target?.slot.info ?? nobody(call.slot), { call, judged: () => [] }, asked, words)
     const { postCompaction } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     return await postCompaction.promise(tell(result), call)
   } finally {
@@ -154,7 +154,7 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
     const checked = await check(calls, generation, target, asked, rights)
     const { call } = checked
     const notes: NonNullable<CallRun['notes']> = []
-    run = start(calls, generation, target.slot.info, checked, asked, notes)
+    run = start(calls, generation, target.slot.info, checked, asked, undefined, notes)
     const { judges } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const { info, chain } = target.slot
     const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
@@ -220,11 +220,13 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias, n
   return { call: Object.freeze(call), judged: () => places, notices: [...before, ...notices], silent }
 }
 
-function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, judged }: Pick<Checked, 'call' | 'judged'>, { options, depth, words, held }: Asked, notes?: CallRun['notes']): CallRun {
+function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, judged }: Pick<Checked, 'call' | 'judged'>, { options, depth, held }: Asked, words?: () => Words, notes?: CallRun['notes']): CallRun {
   const cancel = new LazyAbort()
   const abort = () => cancel.abort()
-  if (options.signal?.aborted || calls.closed) abort()
-  else options.signal?.addEventListener('abort', abort, { once: true })
+  const { signal, cancel: outer } = options
+  if (signal?.aborted || calls.closed) abort()
+  else signal?.addEventListener('abort', abort, { once: true })
+  const forget = outer?.on(abort)
   calls.running.set(cancel, generation)
   const run: CallRun = {
     slot,
@@ -239,9 +241,9 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, jud
     places: judged,
     committed: false,
     nest(tool, input, how, by = held) {
-      const { only: _, ...whole } = options
-      const nested = { ...whole, mode: call.mode, ...how, session: call.session, signal: cancel.signal }
-      return invoke(calls, { tool, sent: input, options: nested, depth: depth + 1, outer: call, ...(by && { held: by }), ...(words && { words }) })
+      const { only: _, signal: __, ...whole } = options
+      const nested = { ...whole, mode: call.mode, ...how, session: call.session, cancel }
+      return invoke(calls, { tool, sent: input, options: nested, depth: depth + 1, outer: call, ...(by && { held: by }), ...(words && { words: words() }) })
     },
     commit(how) {
       if (cancel.aborted && !run.committed) throw problem('VT_CALL_ABORTED')
@@ -251,7 +253,8 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, jud
       run.over = true
       calls.running.delete(cancel)
       calls.runs.delete(call)
-      options.signal?.removeEventListener('abort', abort)
+      signal?.removeEventListener('abort', abort)
+      forget?.()
     },
   }
   calls.runs.set(call, run)

@@ -32,7 +32,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     call(tool: string, input?: unknown, options: CallOptions = {}) {
       const { generation, settling, caller } = running
       if (generation.later.length === 0 && !settling) return caller.call(tool, input, options)
-      return settleFor(running, tool, input, options.signal).then(() => caller.call(tool, input, options))
+      return settleFor(running, tool, input, options.signal ?? options.cancel?.signal).then(() => caller.call(tool, input, options))
     },
     resolve: (tool, input) => resolvedBy(running, tool, input),
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),

@@ -1,5 +1,5 @@
 import type {
-  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, PluginFolder, Resolution, RightsLeft, Settings, SlotInfo,
+  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, LazyAbort, Mode, PluginFolder, Resolution, RightsLeft, Settings, SlotInfo,
   ToolInfo, Waits,
 } from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
@@ -31,6 +31,8 @@ export interface Io {
 }
 export interface CallOptions {
   signal?: AbortSignal
+  /** The same without a signal that nobody looks at: making one and listening to it costs as much as a policy does. */
+  cancel?: LazyAbort
   /** Answers an "ask"; without it an ask is VT_POLICY_NEEDS_APPROVAL. Contract: a throw counts as no, `undefined` as no answer yet. */
   approve?: (request: Approval) => Approved | Promise<Approved>
   /** Puts questions of a tool to the user; without it a tool that asks says that nobody is there. */

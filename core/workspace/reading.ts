@@ -58,12 +58,20 @@ export class WorkspaceReading {
     return this.holding([...ways].map((path) => ({ given: path, resolved: path, entry: path })), () => {})
   }
 
+  /** Whether the root was just looked at. */
+  private looked = false
+
   /** Throws VT_FILE_STALE once another folder has the name of the root: it is not followed. */
   refuseMoved(): void {
+    if (this.looked) return
     const { ino, dev } = this.identity
     // Every call asks: a number is told sooner where it can hold the inode.
     const now = lstatSync(this.root, { bigint: ino > Number.MAX_SAFE_INTEGER, throwIfNoEntry: false })
-    if (now && BigInt(now.ino) === ino && BigInt(now.dev) === dev) return
+    if (now && BigInt(now.ino) === ino && BigInt(now.dev) === dev) {
+      // Those that ask at once are told by one look.
+      this.looked = true
+      return queueMicrotask(() => (this.looked = false))
+    }
     throw problem('VT_FILE_STALE', { path: this.root }, { hint: 'The folder of the workspace was moved or replaced, and what has its name now is another one. Start the program anew.' })
   }
 

@@ -32,7 +32,7 @@ export interface CallRecord {
 }
 
 export const callsFolder = '.vtcode/sessions'
-const most = { input: 2048, message: 300, fileBytes: 10 * 1024 * 1024, readBytes: 16 * 1024 * 1024, sessions: 50, ageMs: 30 * 24 * 60 * 60 * 1000 }
+const most = { waiting: 256, input: 2048, message: 300, fileBytes: 10 * 1024 * 1024, readBytes: 16 * 1024 * 1024, sessions: 50, ageMs: 30 * 24 * 60 * 60 * 1000 }
 const patience = 500
 /** When the records of a workspace were last looked through: with every session that looks at all others, many would never end. */
 const looked = new WeakMap<Workspace, number>()
@@ -56,7 +56,9 @@ export class Calls {
 
   add(entry: CallRecord): void {
     this.waiting.push(entry)
-    this.timer ??= setTimeout(() => void this.flush(), patience).unref()
+    // What waits long is moved by every collection of garbage.
+    if (this.waiting.length >= most.waiting) void this.flush()
+    else this.timer ??= setTimeout(() => void this.flush(), patience).unref()
   }
 
   /** What of it lies in the newest file, in order. */

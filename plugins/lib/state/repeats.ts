@@ -91,7 +91,13 @@ export class Repeats {
 export const repeatsOf = (session: Session): Repeats => session.state('repeats', () => new Repeats())
 
 const deed = (call: Call, does: string): string => `${rightsOf(call)} ${call.slot} ${does}`
-const identity = ({ slot, mode, input }: Call): string => `${mode} ${slot} ${JSON.stringify(Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))}`
+/** A call is looked for before it runs, and noted after it. */
+const identities = new WeakMap<Call, string>()
+function identity(call: Call): string {
+  let known = identities.get(call)
+  if (known === undefined) identities.set(call, (known = `${call.mode} ${call.slot} ${JSON.stringify(Object.entries(call.input).sort(([a], [b]) => (a < b ? -1 : 1)))}`))
+  return known
+}
 
 const digests = new WeakMap<RightsLeft, string>()
 /** What was refused to a call with these rights may be allowed with others, or by a name that they leave. */

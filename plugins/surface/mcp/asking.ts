@@ -1,12 +1,16 @@
 import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
-import { sha256, shortLine } from '../../../core/base/index.js'
+import { sha256, shortLine, type LazyAbort } from '../../../core/base/index.js'
 import type { Approval, Approved, Asker, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
 
 /** What a call takes of the request that asks for it. */
-export interface RequestContext {
-  readonly mcpReq: Pick<ServerContext['mcpReq'], 'method' | 'envelope' | 'inputResponses' | 'requestState' | 'signal' | 'notify' | 'log'> & { readonly _meta?: ServerContext['mcpReq']['_meta'] | undefined }
+export interface McpRequest {
+  readonly mcpReq: Pick<ServerContext['mcpReq'], 'method' | 'envelope' | 'inputResponses' | 'requestState' | 'signal' | 'notify' | 'log'> & {
+    readonly _meta?: ServerContext['mcpReq']['_meta'] | undefined
+    /** What stands in the place of its signal. */
+    readonly cancel?: LazyAbort
+  }
 }
 
 /**
@@ -20,13 +24,13 @@ export class ClientQuestions implements Client {
   readonly #questions: InputRequests = {}
   readonly #sdk: Sdk
   readonly #codec: RequestStateCodec
-  readonly #context: RequestContext
+  readonly #context: McpRequest
   readonly #answers: Record<string, unknown>
   /** For how long an approval may count. */
   readonly #scopes: string[]
   #left: unknown
 
-  constructor(sdk: Sdk, server: Server, codec: RequestStateCodec, context: RequestContext, lasting: boolean) {
+  constructor(sdk: Sdk, server: Server, codec: RequestStateCodec, context: McpRequest, lasting: boolean) {
     const { mcpReq } = context
     // The 2026-07-28 revision sends them with each request, the earlier ones once.
     const envelope = mcpReq.envelope as { 'io.modelcontextprotocol/clientCapabilities'?: ClientCapabilities } | undefined

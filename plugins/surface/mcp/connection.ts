@@ -2,7 +2,7 @@ import type { RequestStateCodec, Server } from '@modelcontextprotocol/server'
 import { deadline } from '../../../core/base/index.js'
 import { visibleLine, type CallOptions, type Kernel, type Problem } from '../../../core/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
-import { ClientQuestions, type RequestContext } from './asking.js'
+import { ClientQuestions, type McpRequest } from './asking.js'
 import { page } from './page.js'
 import type { Sdk } from './sdk.js'
 
@@ -26,9 +26,10 @@ export interface Run<Answer> {
 }
 
 /** One call for the client; its answer, or what the client has to be asked first. */
-export async function run<Answer>({ kernel, sdk, server, session, lasting }: ClientConnection, tool: string, input: unknown, context: RequestContext, how: Run<Answer>) {
+export async function run<Answer>({ kernel, sdk, server, session, lasting }: ClientConnection, tool: string, input: unknown, context: McpRequest, how: Run<Answer>) {
   const asking = new ClientQuestions(sdk, server, codecOf(sdk), context, lasting)
-  const options: CallOptions = { signal: context.mcpReq.signal, session, surface: how.surface, apart: true, ...asking.options, ...reporting(context), onLog: logging(context) }
+  const { cancel } = context.mcpReq
+  const options: CallOptions = { ...(cancel ? { cancel } : { signal: context.mcpReq.signal }), session, surface: how.surface, apart: true, ...asking.options, ...reporting(context), onLog: logging(context) }
   const result = await kernel.call(tool, input, options)
   const open = asking.isOpen(result) ? await asking.open() : undefined
   if (open) void import('../../lib/hooks/index.js').then(({ notify }) => notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`))
@@ -66,7 +67,7 @@ export const codecOf = (sdk: Sdk): RequestStateCodec =>
   (codec ??= sdk.createRequestStateCodec({ key: crypto.getRandomValues(new Uint8Array(32)), bind: ({ mcpReq }) => mcpReq.method }))
 
 /** Progress as the client asked for it. The figure always grows, as the protocol wants: a report without a larger one counts as one step, or as a hundredth behind a figure of the call itself. */
-function reporting({ mcpReq }: RequestContext): Pick<CallOptions, 'onProgress'> {
+function reporting({ mcpReq }: McpRequest): Pick<CallOptions, 'onProgress'> {
   const token = mcpReq._meta?.progressToken
   if (token === undefined) return {}
   let last = 0
@@ -86,6 +87,6 @@ function reporting({ mcpReq }: RequestContext): Pick<CallOptions, 'onProgress'> 
 
 /** What plugins log, at the level the client wants to hear. */
 const logging =
-  ({ mcpReq }: RequestContext): NonNullable<CallOptions['onLog']> =>
+  ({ mcpReq }: McpRequest): NonNullable<CallOptions['onLog']> =>
   (level, message) =>
     void mcpReq.log(level === 'warn' ? 'warning' : level, message, 'vtcode').catch(() => {})

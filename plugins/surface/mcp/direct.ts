@@ -1,9 +1,9 @@
 import type { CallToolResult, InputRequiredResult, JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/server'
 import { isObject, LazyAbort } from '../../../core/base/index.js'
-import type { RequestContext } from './asking.js'
+import type { McpRequest } from './asking.js'
 
 type Answer = CallToolResult | InputRequiredResult
-type Call = (name: string, input: unknown, context: RequestContext) => Promise<Answer>
+type Call = (name: string, input: unknown, context: McpRequest) => Promise<Answer>
 
 /**
  * The short way of a call of a tool on stdio. Most calls are a name and its arguments and come to text: what the library would check of them we have
@@ -61,15 +61,15 @@ export class DirectCalls {
 }
 
 /** What a call takes of its request, made when it is asked for. */
-class DirectRequest implements Readonly<RequestContext['mcpReq']> {
+class DirectRequest implements Readonly<McpRequest['mcpReq']> {
   readonly method = 'tools/call'
   constructor(
     private readonly server: Server,
-    readonly _meta: RequestContext['mcpReq']['_meta'],
-    private readonly abort: LazyAbort,
+    readonly _meta: McpRequest['mcpReq']['_meta'],
+    readonly cancel: LazyAbort,
   ) {}
   get signal(): AbortSignal {
-    return this.abort.signal
+    return this.cancel.signal
   }
   requestState(): undefined {
     return undefined
@@ -77,7 +77,7 @@ class DirectRequest implements Readonly<RequestContext['mcpReq']> {
   notify(notification: Parameters<Server['notification']>[0]): Promise<void> {
     return this.server.notification(notification)
   }
-  log(level: Parameters<RequestContext['mcpReq']['log']>[0], data: unknown, logger?: string): Promise<void> {
+  log(level: Parameters<McpRequest['mcpReq']['log']>[0], data: unknown, logger?: string): Promise<void> {
     return this.server.sendLoggingMessage({ level, data, ...(logger !== undefined && { logger }) })
   }
 }
@@ -85,7 +85,7 @@ class DirectRequest implements Readonly<RequestContext['mcpReq']> {
 interface PlainCall {
   name: string
   arguments?: Record<string, unknown>
-  _meta?: RequestContext['mcpReq']['_meta']
+  _meta?: McpRequest['mcpReq']['_meta']
 }
 /** Whether a call says nothing that the library would have to read. */
 function isPlainCall(params: unknown): params is PlainCall {

@@ -2,7 +2,7 @@ import type { Server, Tool } from '@modelcontextprotocol/server'
 import { version, type Kernel, type ToolInfo } from '../../../core/index.js'
 import { isOwnName } from '../../../core/registry/index.js'
 import { toolAnswer } from './answer.js'
-import type { RequestContext } from './asking.js'
+import type { McpRequest } from './asking.js'
 import { codecOf, paged, requestError, run, untilSettled, type ClientConnection } from './connection.js'
 import type { DirectCalls } from './direct.js'
 import type { Sdk } from './sdk.js'
@@ -79,7 +79,7 @@ function serveTools(connection: ClientConnection, values: StructuredAnswers, { l
     const { shown, next } = paged(connection, kernel.tools({ lean: lean === true, apart: true }).map((tool) => present(tool, values)), params)
     return { tools: shown, ...next }
   })
-  const call = async (name: string, input: unknown, context: RequestContext) => {
+  const call = async (name: string, input: unknown, context: McpRequest) => {
     const structured = values.wanted(connection, name, context)
     return run(connection, name, input, context, {
       surface: 'mcp',

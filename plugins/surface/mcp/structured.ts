@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { programFile, type Kernel, type Schema, type ToolInfo } from '../../../core/index.js'
-import type { RequestContext } from './asking.js'
+import type { McpRequest } from './asking.js'
 import { requestError, type ClientConnection } from './connection.js'
 
 /** With this in the `_meta` of a call its answer holds the value beside the text. */
@@ -26,7 +26,7 @@ export class StructuredAnswers {
   }
 
   /** Throws the protocol's error where `_meta` asks by something that is neither yes nor no. */
-  wanted(connection: ClientConnection, name: string, { mcpReq }: RequestContext): boolean {
+  wanted(connection: ClientConnection, name: string, { mcpReq }: McpRequest): boolean {
     const asked = (mcpReq._meta as Record<string, unknown> | undefined)?.[ASKS]
     if (asked !== undefined && typeof asked !== 'boolean') throw requestError(connection, `Invalid params: _meta["${ASKS}"] is ${JSON.stringify(asked).slice(0, 80)}; it must be true or false.`)
     this.#declared ??= new Set(this.#kernel.tools({ apart: true }).flatMap((tool) => (tool.output ? [tool.name] : [])))
