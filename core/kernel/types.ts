@@ -32,7 +32,7 @@ export interface Io {
 export interface CallOptions {
   signal?: AbortSignal
   /** The same without a signal that nobody looks at: making one and listening to it costs as much as a policy does. */
-  cancel?: LazyAbort
+  cancel?: Pick<LazyAbort, 'aborted' | 'on' | 'signal'>
   /** Answers an "ask"; without it an ask is VT_POLICY_NEEDS_APPROVAL. Contract: a throw counts as no, `undefined` as no answer yet. */
   approve?: (request: Approval) => Approved | Promise<Approved>
   /** Puts questions of a tool to the user; without it a tool that asks says that nobody is there. */

@@ -1,5 +1,5 @@
 import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
-import { sha256, shortLine, type LazyAbort } from '../../../core/base/index.js'
+import { sha256, shortLine } from '../../../core/base/index.js'
 import type { Approval, Approved, Asker, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
@@ -9,7 +9,7 @@ export interface McpRequest {
   readonly mcpReq: Pick<ServerContext['mcpReq'], 'method' | 'envelope' | 'inputResponses' | 'requestState' | 'signal' | 'notify' | 'log'> & {
     readonly _meta?: ServerContext['mcpReq']['_meta'] | undefined
     /** What stands in the place of its signal. */
-    readonly cancel?: LazyAbort
+    readonly cancel?: NonNullable<CallOptions['cancel']>
   }
 }
 
