@@ -47,7 +47,7 @@ async function serve(kernel: Kernel, named: string | undefined, { last, port, op
     }
     const url = `http://127.0.0.1:${inspector.port}/#${inspector.token}`
     io.stdout.write(`${url}\n`)
-    say(io, 'info', `Whoever has this address sees what happens in ${oneLine(kernel.workspace)}; it ends with Ctrl-C.`)
+    say(io, 'info', `Whoever has this address sees what happens in ${oneLine(kernel.workspace)}; it ends with ${io.alone ? 'the chat' : 'Ctrl-C'}.`)
     if (open) shown.close = openHidden(kernel, url, io)
     await new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
     inspector.close()

@@ -65,6 +65,9 @@ export class AlternateScreen implements DrawnSurface {
   clear(): void {
     this.drawn = []
   }
+  lost(): void {
+    this.clear()
+  }
   // It may be as it was again, and what stood there not.
   resized(): void {
     this.clear()

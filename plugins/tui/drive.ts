@@ -116,13 +116,15 @@ export class Drive implements UiHandle {
 
   /** Draws there, once the terminal is opened. */
   private use(surface: SessionOptions['surface']): void {
-    const { options } = this
+    const { options, options: { env } } = this
     const second = surface === 'alternate'
     const mouse = second && options.fullscreen.mouseCapture
-    const around = { enter: (second ? sequences.alternate : '') + (mouse ? sequences.mouse : ''), leave: (mouse ? sequences.leaveMouse : '') + (second ? sequences.leaveAlternate : '') }
+    // These show a letter of that question.
+    const asks = !second && env['TERM_PROGRAM'] !== 'Apple_Terminal' && env['TERM'] !== 'linux'
+    const around = { enter: (second ? sequences.alternate : asks ? sequences.whichScreen : '') + (mouse ? sequences.mouse : ''), leave: (mouse ? sequences.leaveMouse : '') + (second ? sequences.leaveAlternate : '') }
     this.port = new TtyPort(options, options.keyboard, around)
-    const late_ms = /^(?:tmux|screen)/.test(options.env['TERM'] ?? '') ? multiplexed_ms : undefined
-    this.screen = second ? new AlternateScreen(this.port, options.fullscreen, (text) => this.copy(text)) : new LiveScreen(this.port, options.env, late_ms)
+    const late_ms = /^(?:tmux|screen)/.test(env['TERM'] ?? '') ? multiplexed_ms : undefined
+    this.screen = second ? new AlternateScreen(this.port, options.fullscreen, (text) => this.copy(text)) : new LiveScreen(this.port, env, late_ms)
     if (second) this.shown.keep()
   }
   private change(surface: SessionOptions['surface']): void {
@@ -143,7 +145,15 @@ export class Drive implements UiHandle {
   }
 
   private open(): void {
-    this.port.open({ key: (data) => this.key(data), resize: () => this.resized(), version: (name) => (this.screen.terminalIs(name), this.draw()) })
+    const version = (name: string): void => (this.screen.terminalIs(name), this.draw())
+    this.port.open({ key: (data) => this.key(data), resize: () => this.resized(), version, onSecond: () => this.leaveStale() })
+  }
+  /** A program that was killed has left the second screen to us, who are to draw on the first one. */
+  private leaveStale(): void {
+    if (!this.screen.rests) return
+    this.port.write(sequences.leaveAlternate)
+    this.screen.lost()
+    this.draw()
   }
   private resized(): void {
     this.changed = performance.now()

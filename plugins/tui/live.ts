@@ -53,6 +53,10 @@ export class LiveScreen implements DrawnSurface {
   }
 
   renew(): void {}
+  lost(): void {
+    this.drawn = []
+    this.at = { row: 0, column: 0 }
+  }
   resized(): void {}
   key(): boolean {
     return false
@@ -100,8 +104,7 @@ export class LiveScreen implements DrawnSurface {
   /** The live part is erased, now that the terminal has this size; above it nothing is. */
   private forget(columns: number, height: number): void {
     if (this.drawn.length > 0) this.out += `${up(this.above(columns, height))}\r\u001b[J`
-    this.drawn = []
-    this.at = { row: 0, column: 0 }
+    this.lost()
     this.columns = columns
     this.height = height
   }

@@ -18,6 +18,8 @@ export interface DrawnSurface {
   frame(finished: readonly string[], live: readonly string[], cursor?: CursorPlace): number
   /** The live part is drawn as a whole the next time. */
   clear(): void
+  /** What was drawn is nowhere any more; the cursor stands where to begin. */
+  lost(): void
   /** The terminal has, or had, another size. */
   resized(): void
   /** The terminal says which one it is, such as `tmux 3.4`. */

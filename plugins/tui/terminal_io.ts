@@ -4,11 +4,12 @@ import { setKittyProtocolActive, StdinBuffer } from './parts.js'
 import { sequences } from './terminal_modes.js'
 import type { KeyboardProtocolSettings, SessionOptions } from './types.js'
 
-/** Who hears from a terminal; `version`: what it calls itself, where it says so. */
+/** Who hears from a terminal; `version`: what it calls itself, where it says so; `onSecond`: it shows its second screen, where it was asked. */
 export interface PortReader {
   key(data: string): void
   resize(): void
   version(name: string): void
+  onSecond(): void
 }
 /** A terminal, as far as a session needs one. */
 export interface TerminalPort {
@@ -135,6 +136,7 @@ export class TtyPort implements TerminalPort {
   private key(data: string): void {
     const version = /^\u001bP>\|([^]*)\u001b\\$/.exec(data)?.[1]
     if (version !== undefined) this.on?.version(version)
+    else if (/^\u001b\[\?1049;\d\$y$/.test(data)) data.includes(';1$') && this.on?.onSecond()
     else if (/^\u001b\[\?\d+u$/.test(data)) this.kitty(data !== '\u001b[?0u')
     // Other answers to queries, which nobody typed.
     else if (!/^\u001b(?:\[[?>][\d;]*[A-Za-z]|[P\]_])/.test(data)) this.on?.key(data)

@@ -17,6 +17,8 @@ export const sequences = {
   query: '\u001b[?u',
   /** Which terminal it is (XTVERSION). */
   which: '\u001b[>q',
+  /** Whether it shows its second screen (DECRQM). */
+  whichScreen: '\u001b[?1049$p',
   pushKitty: (settings: KeyboardProtocolSettings): string => `\u001b[>${flagsOf(settings)}u`,
   popKitty: '\u001b[<u',
   noKitty: '\u001b[=0;1u',

@@ -7,7 +7,7 @@ import { beginAnew, switchModel, forkAt, goBack, resumeOther } from './going_on.
 import { keepTheme, themeNames } from './preferences.js'
 import { runShell } from './shell.js'
 import type { Sitting } from './sitting.js'
-import { costText, serversText, showAgents, showChanges, showHelp, showVerb, statusText } from './views.js'
+import { costText, openInspector, reviewChange, serversText, showAgents, showChanges, showHelp, showVerb, statusText } from './views.js'
 
 interface Command extends SlashCommand {
   /** It changes nothing of the conversation, so that it need not wait for the end of a turn. */
@@ -31,6 +31,8 @@ const own: readonly Command[] = [
   { name: 'skills', description: 'Shows the skills', anytime: true, run: (face) => showVerb(face, 'skills', ['list', '--text']) },
   { name: 'schedule', description: 'Shows the tasks that begin by themselves', anytime: true, run: (face) => showVerb(face, 'schedule', ['list', '--text']) },
   { name: 'trace', description: 'Shows what happened in this session', anytime: true, run: (face) => showVerb(face, 'trace', [face.agent.session_id, '--format', 'text']) },
+  { name: 'inspect', description: 'Opens a page on this machine that shows what happens, until the chat ends', anytime: true, run: openInspector },
+  { name: 'review', description: 'Looks for faults in what is changed; changes nothing', arguments: '[--staged | --base <ref> | --commit <sha>]', choices: ['--staged'], run: reviewChange },
   { name: 'mcp', description: 'Shows the servers, and what they bring', anytime: true, run: async (face) => note(face, await serversText(face.kernel)) },
   { name: 'diff', description: 'Shows what is changed since the last commit', anytime: true, run: showChanges },
   { name: 'status', description: 'Shows model, mode, session, context and cost', anytime: true, run: (face) => note(face, statusText(face)) },

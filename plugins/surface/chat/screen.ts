@@ -52,6 +52,7 @@ export async function atScreen(kernel: Kernel, { context, surface, ...flags }: S
     }
     return code
   } finally {
+    face.ended.abort()
     handle.send({ type: 'shutdown' })
     await handle.closed
   }

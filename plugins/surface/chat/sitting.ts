@@ -17,6 +17,10 @@ export class Sitting {
   /** Whether the session has a turn. */
   begun = false
   over = false
+  /** Aborts when the chat ends. */
+  readonly ended = new AbortController()
+  /** The inspector is open. */
+  inspected = false
   /** What the person does next, where somebody waits for it already. */
   unread: Promise<IteratorResult<UiEvent>> | undefined
   /** Resolves when nothing is under way. */

@@ -9,16 +9,16 @@ import type { Sitting } from './sitting.js'
 
 const page = (face: Sitting, title: string, body: Block): void => face.handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'view', title, body: [body] } })
 
-/** What a verb of the command line says, to page through. */
-export async function showVerb(face: Sitting, verb: string, words: string[]): Promise<void> {
+/** What a verb of the command line says, to page through; by another kernel, or until a signal. */
+export async function showVerb(face: Sitting, verb: string, words: string[], { kernel = face.kernel, ...how }: { kernel?: Kernel; signal?: AbortSignal; quiet?: true } = {}): Promise<void> {
   let text = ''
   const stream = Object.assign(new Writable({ decodeStrings: false, write: (chunk, _encoding, done) => ((text += String(chunk)), done()) }), { isTTY: true })
   // Nobody answers questions there.
   const { alone: _, interrupts: __, ...rest } = face.io
-  const io: Io = { ...rest, stdin: new PassThrough(), stdout: stream, stderr: stream, env: { ...face.io.env, NO_COLOR: '1' } }
-  const main = await face.kernel.surface(verb)
-  await main?.(face.kernel, words, io)
-  page(face, `vtcode ${[verb, ...words.filter((word) => !word.startsWith('--'))].join(' ')}`, { kind: 'output', text: text === '' ? 'There is nothing to show.' : text })
+  const io: Io = { ...rest, ...how, stdin: new PassThrough(), stdout: stream, stderr: stream, env: { ...face.io.env, NO_COLOR: '1' } }
+  const main = await kernel.surface(verb)
+  await main?.(kernel, words, io)
+  page(face, `vtcode ${[verb, ...words.filter((word) => !word.startsWith('--') && word !== face.agent.model)].join(' ')}`, { kind: 'output', text: text === '' ? 'There is nothing to show.' : text })
 }
 
 /** `/diff`: by git, as a call like any other, so that rules and questions hold for it. */
@@ -31,6 +31,25 @@ export async function showChanges(face: Sitting, _rest: string, signal: AbortSig
   if (exit_code !== 0) return say(io, 'error', oneLine(stderr.trim().split('\n')[0] ?? '') || `git ended by exit ${exit_code}.`)
   if (stdout.trim() === '') return say(io, 'info', 'Nothing is changed since the last commit.')
   page(face, command, { kind: 'diff', text: stdout })
+}
+
+/** `/review`: by the model of the chat, in a session of its own and in the mode that changes nothing. */
+export async function reviewChange(face: Sitting, rest: string, signal: AbortSignal): Promise<void> {
+  const kernel = await face.kernel.elsewhere(face.kernel.workspace, { mode: 'plan' })
+  try {
+    await showVerb(face, 'review', ['--model', face.agent.model, ...rest.split(/\s+/).filter(Boolean)], { kernel, signal, quiet: true })
+  } finally {
+    await kernel.close()
+  }
+}
+
+/** `/inspect`: the page is there until the chat ends. */
+export async function openInspector(face: Sitting): Promise<void> {
+  if (face.inspected) return say(face.io, 'info', 'The inspector is open already; its address stands above.')
+  face.inspected = true
+  const main = await face.kernel.surface('inspect')
+  const signal = AbortSignal.any([face.io.signal, face.ended.signal])
+  void Promise.resolve(main?.(face.kernel, face.begun ? [face.agent.session_id] : [], { ...face.io, signal })).finally(() => (face.inspected = false))
 }
 
 /** `/agents`: those that do or did parts of the work, and before there is one those that may get some; with an id what was said to one of them and by it, as far as it is in its journal. */

@@ -14,14 +14,14 @@ const git = (cwd: string, ...args: string[]): void => void execFileSync('git', a
 const files = { 'a.txt': 'one\ntwo\n', 'pack/.claude-plugin/plugin.json': '{"name":"pack"}', 'pack/commands/deploy.md': '---\ndescription: Deploys it.\nargument-hint: "[where]"\n---\nSay !`echo to-$1` and deploy.\n' }
 
 /** A repository with a package, a server and a model that has a price. */
-async function furnished(script: Parameters<typeof startPeer>[0]) {
+async function furnished(script: Parameters<typeof startPeer>[0], context_window = 1000) {
   const peer = hold(await startPeer(script))
   const place = hold(await home(peer, files))
   git(place.root, 'init', '-q', '-b', 'topic')
   git(place.root, 'add', 'a.txt')
   git(place.root, 'commit', '-qm', 'first')
   const settings = { manifests: ['builtin', join(place.root, 'pack')], mcp: { servers: { notes: { command: process.execPath, args: [answers] } } }, policy: { deny: ['Bash(rm *)'] }, sandbox: { mode: 'off' } }
-  const provider = { profiles: { m: { context_window: 1000, cost: { input: 1000, output: 2000 } } } }
+  const provider = { profiles: { m: { context_window, cost: { input: 1000, output: 2000 } } } }
   writeFileSync(join(place.home, '.vtcode/vtcode.config.json'), JSON.stringify(settingsFor(peer, { settings, provider })))
   return { peer, place }
 }
@@ -111,6 +111,32 @@ describe('the chat on a screen', () => {
     expect(text().split('The model server answered 400').length).toBe(2)
     type('\u0004')
     expect(await end()).toBe(0)
+  }, 60_000)
+
+  it('looks for faults in what is changed by /review, in a session of its own, and opens the inspector until it ends', async () => {
+    const finding = { path: 'a.txt', line_number: 2, severity: 'high', title: 'Counts wrongly', detail: 'Three is not two.' }
+    const { peer, place } = await furnished([{ content: 'One fault.' }, { content: JSON.stringify({ findings: [finding] }) }], 100_000)
+    writeFileSync(join(place.root, 'a.txt'), 'one\nthree\n')
+    const { type, until, gone, end, text } = await drawn(place, ['--mode', 'auto', 'chat'], { columns: 110 })
+    await until(/^peer\/m · auto/m)
+    type('/review\r')
+    await until(/high: a\.txt:2: Counts wrongly\n +Three is not two\./)
+    type('q')
+    await gone(/q leaves/)
+    expect(JSON.stringify(peer.bodies[0].messages)).toContain('+three')
+    type('/review --commit\r')
+    await until(/option '--commit <sha>' argument missing/)
+    type('q')
+    await gone(/q leaves/)
+    type('/inspect\r')
+    await until(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]+\n[^]*it ends with the chat\./m)
+    const address = /^http:\/\/127\.0\.0\.1:\d+\//m.exec(text())![0]
+    expect((await fetch(address)).status).toBe(200)
+    type('/inspect\r')
+    await until('its address stands above')
+    type('\u0004')
+    expect(await end()).toBe(0)
+    await expect(fetch(address)).rejects.toThrow()
   }, 60_000)
 
   it('shows all of a call of a stranger, whatever that says would be so anyway', async () => {

@@ -99,7 +99,8 @@ describe('the chat in a storm', () => {
     await at.until('typed-42')
     at.type('exit\r')
     await at.end()
-    expect(resting(at.raw()).filter(([on]) => on !== '?1049h' && on !== '?2004h')).toEqual([])
+    expect([at.screen.buffer.active.type, count(at.text(), 'fine.')]).toEqual(['normal', 1])
+    expect(resting(at.raw()).filter(([on]) => on !== '?2004h')).toEqual([])
   }, 60_000)
 })
 

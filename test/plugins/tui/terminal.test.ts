@@ -37,7 +37,8 @@ beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'vtcode-tui-'))
   writeFileSync(join(root, 'echo.mjs'), echo)
 })
-afterAll(() => rmSync(root, { recursive: true }))
+// A shell that is just ending may still write its history there.
+afterAll(() => rmSync(root, { recursive: true, maxRetries: 20, retryDelay: 100 }))
 
 const place = () => ({ root, env: { PATH: process.env['PATH']!, HOME: root } })
 const atShell = (how: Shape = {}) => drawn(place(), ['--norc', '--noprofile', '-i'], { program: '/bin/bash', ...how })
