@@ -5,7 +5,7 @@ export { blocksOf, dataFolder, grantedBlocks, moduleOf, optionsOf, pluginVariabl
 export { errno, systemRefusal } from './errno.js'
 export { VtError, codes, firstLine, fromError, problem, report, texts, type Code, type Values } from './errors.js'
 export { hostPattern, isBegunBy, matchSequence, pathPattern, wildcard } from './glob.js'
-export { deepFreeze, isObject, recordedInput, toJson, jsonSize } from './json.js'
+export { deepFreeze, isObject, recordedInput, toJson, jsonGrowth, jsonSize } from './json.js'
 export { decodeName, encodeName, foldedNames, inside, normalizePath, segments, shownPath } from './path_text.js'
 export { endWithUs, environment, findProgram, isProcessRunning, isProgram, leaderEnded, processStart, searchPath, signalGroup, start, watchGroup } from './process.js'
 export { freshlyCompiled, load, takeCompiled, type CompiledFile } from './load.js'

@@ -88,3 +88,10 @@ export function jsonSize(value: unknown): number {
   else for (const key in value) sum += key.length + 4 + jsonSize((value as JsonObject)[key])
   return sum
 }
+
+/** By how much the JSON of a value is longer than that of an earlier form of it; what both share is not looked at, and `except` does not count. */
+export function jsonGrowth(before: object, after: object, except: string): number {
+  const sizeOf = (one: object, other: object): number =>
+    Object.entries(one).reduce((sum, [key, value]) => (key === except || value === (other as JsonObject)[key] ? sum : sum + key.length + 4 + jsonSize(value)), 0)
+  return sizeOf(after, before) - sizeOf(before, after)
+}

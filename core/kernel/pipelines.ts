@@ -1,5 +1,5 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
-import { firstLine, outcomeWithin, quotedReason, resultFault, texts, jsonSize, VtError, whenKnown, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
+import { firstLine, outcomeWithin, quotedReason, resultFault, texts, jsonGrowth, jsonSize, VtError, whenKnown, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './plugin_types.js'
 
@@ -118,7 +118,7 @@ function objection(before: Result, after: Result): string | undefined {
   const fault = resultFault(after)
   if (fault !== undefined) return `it makes ${fault} of it`
   if (jsonSize(after.notices ?? []) > NOTICES) return 'it grows the notices'
-  return jsonSize({ ...after, notices: undefined }) > jsonSize({ ...before, notices: undefined }) + 512 ? 'it grows the result' : undefined
+  return jsonGrowth(before, after, 'notices') > 512 ? 'it grows the result' : undefined
 }
 
 function noticed(result: Result, id: string, reason: string): Result {

@@ -58,13 +58,15 @@ function prune(value: unknown, tree: Tree): unknown {
     return each === undefined || each === true ? value : value.map((item) => prune(item, each))
   }
   if (value === null || typeof value !== 'object') return value
-  const pruned: Record<string, unknown> = { ...value }
   const every = tree.get('*')
-  for (const name of every ? Object.keys(pruned) : tree.keys()) {
+  // Built without the members that go: an object from which one was deleted is slow for everybody behind us.
+  const pruned: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(value)) {
     const branch = tree.get(name) ?? every
-    if (!Object.hasOwn(pruned, name)) continue
-    if (branch === true) delete pruned[name]
-    else pruned[name] = prune(pruned[name], branch!)
+    if (branch === true) continue
+    const kept = branch ? prune(member, branch) : member
+    if (name === '__proto__') Object.defineProperty(pruned, name, { value: kept, enumerable: true, configurable: true, writable: true })
+    else pruned[name] = kept
   }
   return pruned
 }

@@ -132,9 +132,11 @@ async function collect(target: Handle, input: ListInput, context: Context): Prom
 /** Of files, only those are brought in order that are shown. */
 async function files(target: Handle, discovery: WalkOptions, input: ListInput, context: Context): Promise<Collected> {
   const found = await unsortedFilesBelow(context, target, discovery)
-  const rows = found.files.map((path): Row => ({ path, kind: 'file' })).filter(filter(input))
-  if (input.mode === 'largest') return { ...found, rows: await bySize(rows, context) }
-  return { ...found, rows: firstInPathOrder(rows, ({ path }) => path, input.page * input.max_results), count: rows.length }
+  const rowOf = (path: string): Row => ({ path, kind: 'file' })
+  const passes = testsOf({ ...input, entry_type: 'any' })
+  const paths = passes.length === 0 ? found.files : found.files.filter((path) => passes.every((test) => test(rowOf(path))))
+  if (input.mode === 'largest') return { ...found, rows: await bySize(paths.map(rowOf), context) }
+  return { ...found, rows: firstInPathOrder(paths, (path) => path, input.page * input.max_results).map(rowOf), count: paths.length }
 }
 
 function discoveryOf(input: ListInput): WalkOptions {
@@ -149,6 +151,11 @@ function discoveryOf(input: ListInput): WalkOptions {
 const wantedType = ({ entry_type, mode }: ListInput) => entry_type ?? (mode === 'find_content' || mode === 'largest' ? 'file' : 'any')
 
 function filter(input: ListInput): (row: Row) => boolean {
+  const tests = testsOf(input)
+  return (row) => tests.every((test) => test(row))
+}
+
+function testsOf(input: ListInput): ((row: Row) => boolean)[] {
   const wanted = wantedType(input)
   const sensitive = (text: string) => input.case_sensitive ?? text !== text.toLowerCase()
   const relative = input.path === '.' ? (path: string) => path : (path: string) => path.slice(input.path.length + 1) || nameOf(path)
@@ -168,7 +175,7 @@ function filter(input: ListInput): (row: Row) => boolean {
     const told = input.name_pattern.includes('/') ? relative : nameOf
     tests.push((row) => matches(told(row.path)))
   }
-  return (row) => tests.every((test) => test(row))
+  return tests
 }
 
 /** A name is matched by a glob, or holds the text. Throws VT_INPUT_INVALID for a glob of too many parts. */

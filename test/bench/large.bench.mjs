@@ -1,5 +1,5 @@
 // Searches at the size of real repositories, each on a generated tree of 22,000 files and on one of 2,400: what may grow with a tree is what
-// grows with it in ripgrep, whose output a Node process reads and drops.
+// grows with it in ripgrep, whose output a Node process reads and drops. Before a list or a grep is measured its answer is held against ripgrep's own.
 import { spawnSync } from 'node:child_process'
 import { utimesSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -28,9 +28,16 @@ async function on(size) {
     if (!result.ok) throw new Error(result.error.message)
   }
   const rg = (...args) => () => runs(rgPath, [...rules, ...args], workspace)
-  const list = (name, goal, input, ...args) => versus(name, goal, search({ action: 'list', mode: 'recursive', ...input }), rg('--files', ...args), rounds)
-  const grep = (name, input) =>
-    versus(`grep, ${name}`, 1.15, search({ action: 'grep', ...input }), rg('--json', '--crlf', '--engine', 'auto', '--smart-case', '-e', input.pattern, './'), rounds)
+  const same = equality(kernel, workspace)
+  const list = async (name, goal, input, ...args) => {
+    await same.lists({ action: 'list', mode: 'recursive', ...input }, args)
+    return versus(name, goal, search({ action: 'list', mode: 'recursive', ...input }), rg('--files', ...args), rounds)
+  }
+  const grep = async (name, input) => {
+    const args = ['--crlf', '--engine', 'auto', '--smart-case', '-e', input.pattern, './']
+    await same.greps({ action: 'grep', ...input }, args)
+    return versus(`grep, ${name}`, 1.15, search({ action: 'grep', ...input }), rg('--json', ...args), rounds)
+  }
   try {
     return [
       await list('list files', 1.3, { entry_type: 'file' }),
@@ -69,3 +76,61 @@ async function bySyntax(workspace, search) {
     await versus('outline of a directory, first', 0.8, outline, () => runs(astGrep, ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', ...files], workspace), 3, 1),
   ]
 }
+
+/** Whether an answer is what the plain tool says: the same files and lines, in path order, and the same totals. Throws where it is not. */
+function equality(kernel, workspace) {
+  const said = (file, args) => spawnSync(file, args, { cwd: workspace, encoding: 'utf8', maxBuffer: 2 ** 30 }).stdout
+  const plain = (...args) => said(rgPath, [...rules, ...args])
+  const ask = async (input) => {
+    const { output, error } = await kernel.call('unified_search', { ...input, response_format: 'detailed' }, { session: 'bench' })
+    if (!output) throw new Error(error.message)
+    return output
+  }
+  /** What all pages hold, or as many of them as hold the first `most`. */
+  const pages = async (input, of, most = Infinity) => {
+    const found = []
+    for (let next = input; next && found.length < most; ) {
+      const output = await ask(next)
+      found.push(...of(output))
+      next = output.next?.input
+    }
+    return found
+  }
+  const agree = (input, ours, theirs) => {
+    const at = theirs.findIndex((item, index) => item !== ours[index])
+    const found = ours.length !== theirs.length ? `${ours.length} of ${theirs.length}` : at >= 0 && `${ours[at]}, not ${theirs[at]}, at ${at}`
+    if (found) throw new Error(`${JSON.stringify(input)} is not answered as ripgrep answers it: ${found}`)
+  }
+  return {
+    async lists(input, args) {
+      const files = plain('--files', '--null', ...args).split('\0').filter(Boolean).sort(bySegments)
+      const items = await pages({ ...input, max_results: 5000 }, (output) => output.items)
+      agree(input, items.flatMap(({ path, type }) => (type === 'file' ? [path] : [])), files)
+      if (input.entry_type === 'file') return
+      const [folders, links] = ['d', 'l'].map((kind) => said('find', ['.', '-mindepth', '1', '-name', '.*', '-prune', '-o', '-type', kind, '-print']))
+      const kept = (paths) => paths.split('\n').filter(Boolean).map((path) => path.slice(2)).filter((path) => !/(^|\/)(generated|dist|node_modules)(\/|$)/.test(path)).sort(bySegments)
+      agree(input, items.flatMap(({ path, type }) => (type === 'dir' ? [path] : [])), kept(folders))
+      agree(input, items.flatMap(({ path, type }) => (type === 'symlink' ? [path] : [])), kept(links))
+      agree(input, items.map(({ path }) => path), items.map(({ path }) => path).sort(bySegments))
+    },
+    async greps(input, args) {
+      const byFile = new Map()
+      for (const line of plain('--line-number', '--no-heading', '--with-filename', '--null', ...args).split('\n')) {
+        const cut = line.indexOf('\0')
+        if (cut < 0) continue
+        const file = line.slice(2, cut)
+        byFile.set(file, [...(byFile.get(file) ?? []), `${file}:${line.slice(cut + 1)}`])
+      }
+      const lines = [...byFile].sort(([a], [b]) => bySegments(a, b)).flatMap(([, found]) => found)
+      const { total_matches, files_with_matches } = await ask(input)
+      agree(input, [total_matches, files_with_matches], [lines.length, byFile.size])
+      // Of very many the first pages are enough.
+      const most = Math.max(5 * input.max_results || 0, 1000)
+      const found = await pages(input, (output) => output.matches.map(({ file, line_number, text }) => `${file}:${line_number}:${text}`), most)
+      agree(input, found.slice(0, most), lines.slice(0, most))
+    },
+  }
+}
+
+/** In path order: segment by segment. */
+const bySegments = (a, b) => (a.replaceAll('/', '\0') < b.replaceAll('/', '\0') ? -1 : 1)

@@ -8,8 +8,23 @@ export const largestOutput = 2 * 1024 * 1024
 export const slotRefusal = (code: string, message: string, extra: { hint?: string; retryable?: boolean; details?: JsonObject; next?: Next } = {}): VtError =>
   new VtError(fail(code, message, extra).error)
 
+/** Items whose size is taken at once. */
+const measured = 64
+
 /** As many items from the start as fit into `bytes` of JSON. */
 export function fitting<T>(items: T[], bytes = largestOutput): T[] {
+  let left = bytes
+  for (let at = 0; at < items.length; at += measured) {
+    const some = items.slice(at, at + measured)
+    // Of brackets and commas there is one more than of items.
+    const size = Buffer.byteLength(JSON.stringify(some)) - 1
+    if (size > left) return [...items.slice(0, at), ...whileFitting(some, left)]
+    left -= size
+  }
+  return items
+}
+
+function whileFitting<T>(items: T[], bytes: number): T[] {
   let left = bytes
   const end = items.findIndex((item) => (left -= Buffer.byteLength(JSON.stringify(item)) + 1) < 0)
   return end < 0 ? items : items.slice(0, end)

@@ -22,9 +22,12 @@ export function watchBurden(pid: number, most: Burden, exceeded: () => void): ()
   return () => clearInterval(timer)
 }
 
+/** How many bytes a program has read; 0 of one that has ended, and where the system does not tell. */
+export const bytesRead = (pid: number): number => readFigure(`/proc/${pid}/io`, /^rchar: (\d+)/m)
+
 /** Nothing of a program that has ended. */
 function burdenOf(pid: number): Burden {
-  return { read: readFigure(`/proc/${pid}/io`, /^rchar: (\d+)/m), resident: readFigure(`/proc/${pid}/status`, /^RssAnon:\s*(\d+)/m) * 1024 }
+  return { read: bytesRead(pid), resident: readFigure(`/proc/${pid}/status`, /^RssAnon:\s*(\d+)/m) * 1024 }
 }
 
 function readFigure(file: string, figure: RegExp): number {

@@ -20,6 +20,8 @@ export interface ProcessLimits {
   seconds: number
   /** Looked at now and then, where the system tells. */
   burden?: Burden
+  /** Is told of the process. */
+  onStart?: (pid: number) => void
 }
 export interface Ended {
   /** Absent when a signal ended the program. */
@@ -59,6 +61,7 @@ export async function runProgram(program: Program, limits: ProcessLimits, onStdo
   let ended: Promise<void> | undefined
   const end = () => (ended ??= terminate(child))
   groups.add(child.pid)
+  limits.onStart?.(child.pid)
   const state = { timed_out: false, stopped: false, overburdened: false }
   const onAbort = () => void end()
   const timer = setTimeout(() => {

@@ -5,9 +5,11 @@ import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, inPathOrder } from '../base/index.js'
 import type { Consumer } from '../process/index.js'
-import { look, parentOf, tellable } from './entries.js'
-import { hangs, refusedGlob, ripgrep, walkLimits, withWalk, type WalkOptions } from './ripgrep.js'
-import { globFilter, Walk, type Entries } from './walk.js'
+import { ByFolder } from './by_folder.js'
+import { look, nameOf, parentOf, tellable } from './entries.js'
+import { ReadAhead } from './read_ahead.js'
+import { choose, hangs, refusedGlob, ripgrep, walkLimits, withWalk, type WalkOptions } from './ripgrep.js'
+import { fileFilter, mostNames, Walk, type Entries } from './walk.js'
 
 export interface Listing extends Pick<Entries, 'incomplete' | 'complaints'> {
   /** Workspace-relative, in path order. */
@@ -29,12 +31,31 @@ export async function unsortedFilesBelow(context: Context, directory: Handle, di
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
 
-/** Everything below a directory: ripgrep says which files ignore rules leave, and tells no folder and no link. */
+/** Everything below a directory: ripgrep says which files ignore rules leave, and tells no folder and no link, which we look for meanwhile. */
 export async function entriesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Entries> {
   const { globs = [], max_depth = walkLimits.depth, include_ignored } = discovery
-  const told = include_ignored || max_depth === 1 ? undefined : await filesByRipgrep(context, directory, { ...discovery, globs: [], named: globs })
-  const found = await new Walk(context, directory, discovery, told && new Set([...told.files, ...foldersOf(directory, told.files)])).start()
-  return told ? { ...found, incomplete: found.incomplete || told.incomplete } : found
+  if (include_ignored || max_depth === 1) return new Walk(context, directory, discovery).start()
+  using ahead = new ReadAhead(directory, mostNames)
+  const told = await filesByRipgrep(context, directory, { ...discovery, globs: [], named: globs }, ahead)
+  if (!told) return new Walk(context, directory, discovery).start()
+  const found = await new Walk(context, directory, discovery, knownBelow(directory, told.files), ahead).start()
+  return { ...found, incomplete: found.incomplete || told.incomplete }
+}
+
+/** By folder, the names of files that were told and of the folders on the way to them. */
+function knownBelow(directory: Handle, files: string[]): Map<string, Set<string>> {
+  const known = new Map<string, Set<string>>([[directory.path, new Set()]])
+  const namesIn = (folder: string): Set<string> => {
+    const names = known.get(folder)
+    if (names) return names
+    const fresh = new Set<string>()
+    known.set(folder, fresh)
+    namesIn(parentOf(folder)).add(nameOf(folder))
+    return fresh
+  }
+  const byFolder = new ByFolder(namesIn)
+  for (const file of files) byFolder.of(file).add(nameOf(file))
+  return known
 }
 
 /** Whether a path below an open directory may be told, under the name it was reached by and under its own. */
@@ -46,9 +67,10 @@ export function seenBelow({ workspace }: Pick<Context, 'workspace'>, directory: 
 }
 
 /** As ripgrep has seen it. `undefined` without ripgrep, and where only our own walk can go: ripgrep would follow links out of the workspace. */
-async function filesByRipgrep(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing | undefined> {
+async function filesByRipgrep(context: Context, directory: Handle, discovery: WalkOptions, ahead?: ReadAhead): Promise<Listing | undefined> {
   if (discovery.follow) return undefined
-  const passes = globFilter(directory.path, discovery)
+  const { globs = [], named = [], file_extensions: _, ...rules } = discovery
+  const passes = fileFilter(directory.path, discovery)
   const prefix = directory.path === '.' ? '' : `${directory.path}/`
   let files: string[] = []
   /** No file behind this one is among the first. */
@@ -60,20 +82,24 @@ async function filesByRipgrep(context: Context, directory: Handle, discovery: Wa
   }
   const take = names((name) => {
     const path = prefix + name
-    if ((last !== undefined && byPath(path, last) > 0) || !passes(path, false) || !seenBelow(context, directory, path)) return
+    if ((last !== undefined && byPath(path, last) > 0) || !passes(path) || !seenBelow(context, directory, path)) return
     files.push(path)
+    ahead?.found(path)
     if (files.length >= 1.5 * walkLimits.entries) keepFirst()
   })
   const limits = { signal: context.signal, seconds: walkLimits.seconds }
-  const walk = { max_depth: walkLimits.depth, ...discovery }
-  const asked = await withWalk(context.workspace, directory, walk, (flags) => ripgrep(directory, ['--files', '--null', ...flags, '--', './'], limits, take)).catch(hangs)
+  // To read all names and choose among them ourselves takes less than to have it done by a file of rules; the globs are only read for faults.
+  const chosen = choose(globs)
+  const walk = { max_depth: walkLimits.depth, ...rules, globs: chosen ? [] : globs, named: [...named, ...globs] }
+  const how = ['--files', '--null', ...(chosen ? globs.flatMap((glob) => ['--pre-glob', glob]) : [])]
+  const asked = await withWalk(context.workspace, directory, walk, (flags) => ripgrep(directory, [...how, ...flags], limits, take)).catch(hangs)
   if (!asked) return undefined
   if (asked.exit_code === 2) refusedGlob(asked.complaints)
   if (files.length > walkLimits.entries) keepFirst()
   return { files, incomplete: last !== undefined || asked.timed_out, complaints: await tellable(context, directory.path, asked.complaints) }
 }
 
-/** A consumer of names that end with NUL, as they read in an answer, without the `./` in front. */
+/** A consumer of names that end with NUL, as they read in an answer. */
 function names(take: (name: string) => void): Consumer {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {
@@ -84,10 +110,7 @@ function names(take: (name: string) => void): Consumer {
     const whole = bytes.subarray(0, end)
     const plain = isUtf8(whole) && !whole.includes('\\x')
     // All at once where each is the text that it reads as; else one character is one byte.
-    for (const name of whole.toString(plain ? 'utf8' : 'latin1').split('\0')) {
-      const text = plain ? name : encodeName(Buffer.from(name, 'latin1'))
-      take(text.startsWith('./') ? text.slice(2) : text)
-    }
+    for (const name of whole.toString(plain ? 'utf8' : 'latin1').split('\0')) take(plain ? name : encodeName(Buffer.from(name, 'latin1')))
   }
 }
 
@@ -141,12 +164,9 @@ const byDepth = (a: string, b: string): number => (a === '.' ? 1 : b === '.' ? -
 /** The folders below a directory in which the files lie. */
 function foldersOf(directory: Handle, files: string[]): Set<string> {
   const folders = new Set<string>()
-  let last = directory.path
-  for (const file of files) {
-    // Those of one folder are told in a row.
-    if (file.startsWith(last) && file.lastIndexOf('/') === last.length) continue
-    last = parentOf(file)
+  const byFolder = new ByFolder((last) => {
     for (let folder = last; folder !== directory.path && !folders.has(folder); folder = parentOf(folder)) folders.add(folder)
-  }
+  })
+  for (const file of files) byFolder.of(file)
   return folders
 }

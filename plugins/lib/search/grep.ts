@@ -166,8 +166,11 @@ function toldMatches({ file, places, skip, limit }: Part): GrepMatch[] | undefin
     const [place] = read()
     if (place?.line === undefined || place.line.length > longestText) return undefined
     const { line, line_number, offset, submatches } = place
-    const column = 1 + codePoints(Buffer.from(line).subarray(0, submatches[0]?.start ?? 0))
-    matches.push({ file, line_number, column, text: line.replace(/\r?\n$/, ''), absolute_offset: offset, submatches })
+    const start = submatches[0]?.start ?? 0
+    const isPlain = Buffer.byteLength(line) === line.length
+    const column = 1 + (isPlain ? start : codePoints(Buffer.from(line).subarray(0, start)))
+    const text = line.endsWith('\r\n') ? line.slice(0, -2) : line.endsWith('\n') ? line.slice(0, -1) : line
+    matches.push({ file, line_number, column, text, absolute_offset: offset, submatches })
   }
   return matches.length === limit ? matches : undefined
 }

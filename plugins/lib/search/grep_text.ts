@@ -46,6 +46,7 @@ export function render(output: GrepOutput, path: string): string {
 
 /** The lines of one file, each once, `--` between groups that do not touch. */
 function block(matches: GrepMatch[]): string {
+  if (matches.every(isPlain)) return matches.map(({ line_number, text }) => `${line_number}:${text}`).join('\n')
   const lines = new Map<number, string>()
   const add = (line: number, mark: ':' | '-', text: string) => {
     if (mark === ':' || !lines.has(line)) lines.set(line, `${line}${mark}${text}`)
@@ -67,3 +68,7 @@ function block(matches: GrepMatch[]): string {
     })
     .join('\n')
 }
+
+/** A line behind those before it, and nothing around it. */
+const isPlain = ({ line_number, text, before, after }: GrepMatch, at: number, all: GrepMatch[]): boolean =>
+  !before && !after && (at === 0 || all[at - 1]!.line_number < line_number) && !text.includes('\n')

@@ -2,7 +2,7 @@ import { problem, type Next } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, cut, slotRefusal } from '../base/index.js'
-import { watchable, type Consumer } from '../process/index.js'
+import { bytesRead, watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
 import { existing, tellable, openToSearch } from './entries.js'
 import { seenBelow } from './enumerate.js'
@@ -54,6 +54,12 @@ const resident = largestSearched
 const vast = new Map<string, number>()
 const mostVast = 1000
 
+/**
+ * Where so many matches come, more than are wanted, to tell them all takes longer than to search: a run that only counts them is sooner at
+ * its end, and what is shown is looked for in the opened files. `bytes` is what is read for each at most.
+ */
+const flood = { matches: 2000, bytes: 2048 }
+
 /** One search: what is searched, and what is known of it so far. */
 interface Search {
   readonly context: Context
@@ -64,6 +70,8 @@ interface Search {
   readonly passes: (file: string) => boolean
   /** Files too large to be opened. */
   readonly skipped: Set<string>
+  /** The process that searches. */
+  pid: number
 }
 
 /** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
@@ -72,7 +80,7 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   // A file that a rule keeps comes whether it is chosen or not.
   const chosen = target.kind === 'file' ? () => true : globFilter(target.path, query)
   const passes = (file: string): boolean => chosen(file, false) && query.only?.(file) !== false && seenBelow(context, target, file)
-  const state: Search = { context, query, target, nameOf: namesIn(target), passes, skipped: new Set() }
+  const state: Search = { context, query, target, nameOf: namesIn(target), passes, skipped: new Set(), pid: 0 }
   const since = Date.now()
   const allowed = await candidates(state)
   if (allowed === undefined) return undefined
@@ -92,7 +100,7 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   }
 }
 
-/** One run tells every match; where there is more to note than memory, or a file that was named is no text, another counts. */
+/** One run tells every match; where there are very many, more to note than memory, or a file that was named is no text, another counts. */
 async function answered(state: Search): Promise<Counts | undefined> {
   const { query, target } = state
   const tellable = query.where !== undefined && (target.kind === 'directory' || target.stat.bytes <= largestTold)
@@ -109,11 +117,12 @@ async function withSizes<T>({ target, nameOf, skipped }: Search, run: (skips?: S
   return sized as T
 }
 
-/** One run that tells every match; `untold` where that would take too much memory, and of a file that was named and is no text. */
+/** One run that tells every match; `untold` where that would take too long or too much memory, and of a file that was named and is no text. */
 async function tell(state: Search, skips?: Skips): Promise<Counts | 'untold' | 'vast' | undefined> {
   const { query, target, nameOf, passes } = state
   const several = spansLines(query)
   const first = new FirstMatches(query.where!)
+  const isFlood = target.kind === 'file' || several ? () => false : floodGauge(query.where!, () => bytesRead(state.pid))
   let [searched, bytes, binary] = [0, 0, false]
   let file: Counted & { places: ReadPositions[] } | undefined
   const read = events(several, {
@@ -132,14 +141,28 @@ async function tell(state: Search, skips?: Skips): Promise<Counts | 'untold' | '
       // A walk leaves such a file out, whatever was found before its first NUL.
       binary ||= no_text
       if (file && !no_text) first.add(file, several ? matches : lines)
+      return isFlood(lines) ? false : undefined
     },
     searched: (files, read) => ([searched, bytes] = [files, read]),
   })
   const asked = await ask(state, query.patterns, ['--json'], read, skips)
   if (!asked) return undefined
-  if (skips ? asked.overburdened : binary && target.kind === 'file') return 'untold'
+  if (asked.stopped || (skips ? asked.overburdened : binary && target.kind === 'file')) return 'untold'
   if (overdone(state, asked, bytes, skips)) return 'vast'
   return settled(state, { asked, searched, files: first.files })
+}
+
+/** Is told how many matches each file has, and says once whether they come as a flood. */
+function floodGauge(wanted: number, bytes: () => number): (matches: number) => boolean {
+  const enough = Math.max(flood.matches, 2 * wanted)
+  let count = 0
+  return (matches) => {
+    const before = count
+    count += matches
+    if (before >= enough || count < enough) return false
+    const read = bytes()
+    return read > 0 && read < count * flood.bytes
+  }
 }
 
 async function countOnce(state: Search, patterns: string[], skips?: Skips): Promise<Counts | 'vast' | undefined> {
@@ -185,8 +208,9 @@ async function candidates(state: Search): Promise<Set<string> | false | undefine
   return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
 }
 
-async function ask({ context, query, target }: Search, patterns: string[], how: string[], take: Consumer, skips?: Skips): Promise<RipgrepEnd | undefined> {
-  const limits = { signal: context.signal, seconds }
+async function ask(state: Search, patterns: string[], how: string[], take: Consumer, skips?: Skips): Promise<RipgrepEnd | undefined> {
+  const { context, query, target } = state
+  const limits = { signal: context.signal, seconds, onStart: (pid: number) => (state.pid = pid) }
   const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
   // The handle's own name, not its path: it cannot be swapped, and may be no text.
   if (target.kind === 'file') return ripgrep('named files', [...args, '--', target.ref], limits, take)

@@ -5,6 +5,7 @@ import type { EntryKind, Handle } from '../../../core/workspace/index.js'
 import { gone, parentOf } from './entries.js'
 import { glob } from './glob.js'
 import { Ignoring, maxRules, ruleFiles } from './ignore_rules.js'
+import type { NamedEntry, ReadAhead } from './read_ahead.js'
 import { choose, leftOutBelow, walkLimits, type WalkOptions } from './ripgrep.js'
 
 export interface FoundEntry {
@@ -26,10 +27,37 @@ export interface Entries {
 type Rules = () => Promise<Ignoring>
 
 /** One more than a walk tells. */
-const mostNames = walkLimits.entries + 1
+export const mostNames = walkLimits.entries + 1
 
 /** How long the walk keeps the process to itself. */
 const sliceMs = 10
+
+/** A directory of a walk, opened through the one that holds it once something is asked of it. */
+class Folder {
+  private handle: Handle | undefined
+
+  constructor(
+    readonly path: string,
+    readonly resolved: string,
+    private readonly open: () => Handle,
+  ) {}
+
+  get held(): Handle {
+    return (this.handle ??= this.open())
+  }
+
+  /** The directory `name` inside. */
+  inside(path: string, name: string): Folder {
+    return new Folder(path, this.resolved === '.' ? name : `${this.resolved}/${name}`, () => this.held.enter(name))
+  }
+
+  async close(): Promise<void> {
+    await this.handle?.close()
+  }
+}
+
+/** The same for one that is open, which stays its owner's to close. */
+const standing = (handle: Handle): Folder => new Folder(handle.path, handle.resolved, () => handle)
 
 /** A walk of our own: without ripgrep, through links, one level deep, and for what ripgrep does not tell. */
 export class Walk {
@@ -44,8 +72,10 @@ export class Walk {
     private readonly context: Context,
     private readonly base: Handle,
     private readonly discovery: WalkOptions,
-    /** What rules leave, where ripgrep told it: of files all, of folders those on the way to one. */
-    private readonly known?: Set<string>,
+    /** By folder, what rules leave, where ripgrep told it: of files all, of folders those on the way to one. */
+    private readonly known?: Map<string, Set<string>>,
+    /** What was read already. */
+    private readonly ahead?: ReadAhead,
   ) {
     this.always = new Set(leftOutBelow(base.path, discovery.globs))
     this.passes = globFilter(base.path, discovery)
@@ -61,12 +91,12 @@ export class Walk {
       await using held = above
       rules = this.rulesIn(held, held.names(mostNames), rules)
     }
-    await this.descend(this.base, rules, [this.base.resolved], 1)
+    await this.descend(standing(this.base), rules, [this.base.resolved], 1)
     return this.found
   }
 
   /** `trail` holds the directories that we stand in, with links resolved; the last is this one. */
-  private async descend(folder: Handle, above: Rules, trail: string[], depth: number): Promise<void> {
+  private async descend(folder: Folder, above: Rules, trail: string[], depth: number): Promise<void> {
     if (depth > (this.discovery.max_depth ?? walkLimits.depth) || this.found.incomplete) return
     if (performance.now() > this.pause) {
       await turn()
@@ -75,11 +105,13 @@ export class Walk {
     }
     const names = this.namesIn(folder)
     const rules = this.rulesIn(folder, names, above)
+    const known = this.known?.get(folder.path)
     for (const entry of names) {
       const { name, kind } = entry
+      if (this.always.has(name)) continue
       const path = folder.path === '.' ? name : `${folder.path}/${name}`
-      if (this.always.has(name) || !this.sees(folder, path, name)) continue
-      const verdict = this.known?.has(path) ? 'keep' : this.known && kind === 'file' ? 'ignore' : await this.verdict(path, entry, rules)
+      if (!this.sees(folder, path, name)) continue
+      const verdict = known?.has(name) ? 'keep' : this.known && kind === 'file' ? 'ignore' : await this.verdict(path, entry, rules)
       if (verdict === 'ignore') this.found.ignored++
       // A rule that keeps an entry keeps it though its name begins with a dot.
       else if (name.startsWith('.') && !this.discovery.include_hidden && verdict !== 'keep') this.found.hidden++
@@ -99,15 +131,15 @@ export class Walk {
   }
 
   /** Whether an entry may be told, under the name it was reached by and under its own. */
-  private sees({ path, resolved }: Handle, entry: string, name: string): boolean {
+  private sees({ path, resolved }: Folder, entry: string, name: string): boolean {
     const { workspace } = this.context
     return workspace.sees(entry) && (path === resolved || workspace.sees(resolved === '.' ? name : `${resolved}/${name}`))
   }
 
-  private async enter(folder: Handle, { name, ...entry }: FoundEntry & { name: string }, rules: Rules, trail: string[], depth: number): Promise<void> {
+  private async enter(folder: Folder, { name, ...entry }: FoundEntry & { name: string }, rules: Rules, trail: string[], depth: number): Promise<void> {
     if (!this.passes(entry.path, true)) return
-    const inside = this.open(() => folder.enter(name))
-    if (!inside) return
+    const inside = folder.inside(entry.path, name)
+    if (!this.ahead?.namesIn(entry.path) && !this.open(() => inside.held)) return
     try {
       await this.inside(entry, inside, rules, trail, depth)
     } finally {
@@ -123,10 +155,10 @@ export class Walk {
     if (held.kind === 'file') return this.add({ ...entry, kind: 'file' })
     // A link to where we stand would never end.
     if (trail.includes(held.resolved)) return this.add(entry)
-    if (this.passes(entry.path, true)) await this.inside({ ...entry, kind: 'directory' }, held, rules, trail, depth)
+    if (this.passes(entry.path, true)) await this.inside({ ...entry, kind: 'directory' }, standing(held), rules, trail, depth)
   }
 
-  private async inside(entry: FoundEntry, folder: Handle, rules: Rules, trail: string[], depth: number): Promise<void> {
+  private async inside(entry: FoundEntry, folder: Folder, rules: Rules, trail: string[], depth: number): Promise<void> {
     const { entries } = this.found
     entries.push(entry)
     const before = entries.length
@@ -135,8 +167,8 @@ export class Walk {
     if (this.narrows && entries.length === before) entries.pop()
   }
 
-  private namesIn(folder: Handle): { name: string; kind: EntryKind }[] {
-    const names = this.open(() => folder.names(mostNames)) ?? []
+  private namesIn(folder: Folder): NamedEntry[] {
+    const names = this.ahead?.namesIn(folder.path) ?? this.open(() => folder.held.names(mostNames)) ?? []
     if (names.length === mostNames) this.found.incomplete = true
     return names
   }
@@ -180,14 +212,27 @@ function ancestors(path: string): string[] {
 /** What globs and extensions leave: the last glob that matches decides. */
 export function globFilter(base: string, { globs = [], file_extensions = [] }: WalkOptions): (path: string, directory: boolean) => boolean {
   if (globs.length === 0 && file_extensions.length === 0) return () => true
-  const tests = globs.map((text) => ({ not: text.startsWith('!'), matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true) }))
+  const tests = globs.map((text) => ({ not: text.startsWith('!'), folders: text.endsWith('/'), matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true) }))
   const endings = file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
   const chosen = choose(globs)
   return (path, directory) => {
     const relative = base === '.' ? path : path.slice(base.length + 1)
-    const last = tests.findLast(({ matches }) => matches(relative))
+    const last = tests.findLast(({ folders, matches }) => (directory || !folders) && matches(relative))
     if (last?.not) return false
     if (directory) return true
     return (!chosen || last !== undefined) && (endings.length === 0 || endings.some((ending) => path.endsWith(ending)))
   }
+}
+
+/** The same for files alone: a glob that leaves a folder out leaves out what lies in it. */
+export function fileFilter(base: string, options: WalkOptions): (path: string) => boolean {
+  const passes = globFilter(base, options)
+  if (!options.globs?.some((text) => text.startsWith('!'))) return (path) => passes(path, false)
+  const folders = new Map([[base, true]])
+  const isEntered = (folder: string): boolean => {
+    let known = folders.get(folder)
+    if (known === undefined) folders.set(folder, (known = isEntered(parentOf(folder)) && passes(folder, true)))
+    return known
+  }
+  return (path) => isEntered(parentOf(path)) && passes(path, false)
 }

@@ -68,6 +68,34 @@ it('a tree of many folders, rules and links is listed and searched as ripgrep do
   }
 }, 120_000)
 
+it('of a flood of matches the first are shown and all are counted, as ripgrep does', async () => {
+  const line = (at: number): string => `export const flood${at} = 'ä' // flood`
+  const files = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`src/d${at % 7}/f${at}.ts`, Array.from({ length: 600 }, (_, row) => line(row)).join(at % 3 ? '\n' : '\r\n')]))
+  await using ws = await bootKernel({ files: { ...files, 'src/d0/binary.bin': `${line(1)}\n${'flood\n'.repeat(3000)}\0\n`, 'src/d0/.ignore': 'f7.ts\n', 'src/long.ts': `${'flood '.repeat(2000)}\n` } })
+  const expected = rg(ws.root, '--line-number', '--no-heading', '--with-filename', '--sort', 'path', '-e', 'flood').split('\n').filter((found) => found !== '' && !found.includes('binary.bin'))
+  const places = expected.map((found) => /^\.\/([^:]+:\d+):/.exec(found)![1]!)
+  expect(places.length).toBe(39 * 600 + 1)
+  const cases: [{ pattern: string; max_results: number; skip?: number; case_sensitive?: boolean }, number][] = [
+    [{ pattern: 'flood', max_results: 100 }, 300],
+    [{ pattern: 'flood\\d* = .*$', max_results: 700 }, 1400],
+    [{ pattern: 'FLOOD', case_sensitive: false, max_results: 50, skip: 20_000 }, 50],
+  ]
+  for (const [input, most] of cases) {
+    const { output }: any = await ws.call('unified_search', { action: 'grep', ...input, response_format: 'detailed' })
+    const total = input.pattern.includes('=') ? 39 * 600 : places.length
+    expect(output, input.pattern).toMatchObject({ total_matches: total, files_with_matches: total === places.length ? 40 : 39, truncated: true })
+    const found: any[] = []
+    for (let next: any = { ...input }; found.length < most; ) {
+      const page: any = await ws.call('unified_search', { action: 'grep', ...next, response_format: 'detailed' })
+      found.push(...page.output.matches)
+      next = page.output.next.input
+    }
+    const { skip: from = 0 } = input
+    expect(found.slice(0, most).map(({ file, line_number }) => `${file}:${line_number}`)).toEqual(places.filter((place) => total === places.length || !place.startsWith('src/long')).slice(from, from + most))
+    expect(found[0].submatches[0].text.toLowerCase()).toContain('flood')
+  }
+}, 60_000)
+
 it('a workspace in a larger repository is listed and searched by the rules that stand above it too', async () => {
   await using ws = await planted()
   const root = join(ws.root, 'packages')
