@@ -43,9 +43,11 @@ export class ClientQuestions implements Client {
     this.#answers = mcpReq.inputResponses ?? {}
   }
 
-  /** How a call reaches the client. */
-  get options(): Pick<CallOptions, 'approve' | 'ask' | 'client'> {
-    return { client: this, ...(this.#showsForms && { approve: this.#approve, ask: this.#ask }) }
+  /** Says to a call how a person is asked, where the client can show questions. */
+  answer(options: Pick<CallOptions, 'approve' | 'ask'>): void {
+    if (!this.#showsForms) return
+    options.approve = this.#approve
+    options.ask = this.#ask
   }
 
   get #showsForms(): boolean {

@@ -29,7 +29,11 @@ export interface Run<Answer> {
 export async function run<Answer>({ kernel, sdk, server, session, lasting }: ClientConnection, tool: string, input: unknown, context: McpRequest, how: Run<Answer>) {
   const asking = new ClientQuestions(sdk, server, codecOf(sdk), context, lasting)
   const { cancel } = context.mcpReq
-  const options: CallOptions = { ...(cancel ? { cancel } : { signal: context.mcpReq.signal }), session, surface: how.surface, apart: true, ...asking.options, ...reporting(context), onLog: logging(context) }
+  const options: CallOptions = { session, surface: how.surface, apart: true, client: asking, onLog: logging(context) }
+  if (cancel) options.cancel = cancel
+  else options.signal = context.mcpReq.signal
+  if (context.mcpReq._meta?.progressToken !== undefined) options.onProgress = reporting(context, context.mcpReq._meta.progressToken)
+  asking.answer(options)
   const result = await kernel.call(tool, input, options)
   const open = asking.isOpen(result) ? await asking.open() : undefined
   if (open) void import('../../lib/hooks/index.js').then(({ notify }) => notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`))
@@ -67,21 +71,17 @@ export const codecOf = (sdk: Sdk): RequestStateCodec =>
   (codec ??= sdk.createRequestStateCodec({ key: crypto.getRandomValues(new Uint8Array(32)), bind: ({ mcpReq }) => mcpReq.method }))
 
 /** Progress as the client asked for it. The figure always grows, as the protocol wants: a report without a larger one counts as one step, or as a hundredth behind a figure of the call itself. */
-function reporting({ mcpReq }: McpRequest): Pick<CallOptions, 'onProgress'> {
-  const token = mcpReq._meta?.progressToken
-  if (token === undefined) return {}
+function reporting({ mcpReq }: McpRequest, token: string | number): NonNullable<CallOptions['onProgress']> {
   let last = 0
   let step = 1
-  return {
-    onProgress({ done, total, text }) {
-      if (done !== undefined) step = 0.01
-      const figure = done !== undefined && done > last ? done : Math.round((last + step) * 100) / 100
-      // Beyond that no number is larger by so little.
-      if (!(figure > last)) return
-      last = figure
-      const params = { progressToken: token, progress: last, ...(total !== undefined && { total }), ...(text !== undefined && { message: visibleLine(text.trimEnd()) }) }
-      void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
-    },
+  return ({ done, total, text }) => {
+    if (done !== undefined) step = 0.01
+    const figure = done !== undefined && done > last ? done : Math.round((last + step) * 100) / 100
+    // Beyond that no number is larger by so little.
+    if (!(figure > last)) return
+    last = figure
+    const params = { progressToken: token, progress: last, ...(total !== undefined && { total }), ...(text !== undefined && { message: visibleLine(text.trimEnd()) }) }
+    void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
   }
 }
 
