@@ -79,7 +79,7 @@ export async function bundleProgram(catalogue) {
     comments: { annotation: false, jsdoc: false },
     codeSplitting: { includeDependenciesRecursively: false, groups },
   })
-  for (const { fileName, code } of output) writeProgram(fileName, `(function (exports, require, module, __filename, __dirname, __import) {${withImports(code)}\n})`)
+  for (const { fileName, code } of output) writeProgram(fileName, `(function (exports, require, module, __filename, __dirname, __import) {${inAscii(withImports(code))}\n})`)
   for (const name of doors) writeProgram(name, passedOn(name, Object.keys(await import(here(`../build/${name}`)))))
   for (const name of begun) writeProgram(name, passedOn(name, []))
   for (const [from, to] of [['base/load.js', '_load.js'], ['trust/module_hooks.js', 'trust/module_hooks.js']]) cpSync(`build/core/${from}`, `dist/core/${to}`)
@@ -104,6 +104,9 @@ function withImports(code) {
   if (/\bimport\s*\(/.test(code)) look(parseAst(code))
   return places.reverse().reduce((text, at) => `${text.slice(0, at)}__${text.slice(at)}`, code)
 }
+
+/** Text of one byte a character is read in half the time and held in half the memory. Where a text is taken as it is written, it stays so. */
+const inAscii = (code) => (/\bString\.raw\b/.test(code) ? code : code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`))
 
 /** A module that passes on what the script beside it exports by these names. */
 function passedOn(name, exports) {

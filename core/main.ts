@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import { firstLine, nearest, problem, redactText, version, visible, visibleLine, VtError, type Problem } from './base/index.js'
 import { guarded, keepCompiled, leaveReport, levels, readCommandLine, CommandLineError } from './cli/index.js'
 import { homeOf } from './config/index.js'
@@ -29,7 +30,7 @@ process.on('SIGINT', () => {
   if (!instead) stop.abort()
 })
 // A terminal in raw mode is given back to the shell while we are stopped, and taken again when we continue.
-if (process.stdin.isTTY) process.on('SIGTSTP', suspend)
+if (isatty(0)) process.on('SIGTSTP', suspend)
 for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
 // A reader that closed the pipe ends the work; this is no error.
 process.stdout.on('error', () => stop.abort())
@@ -81,7 +82,7 @@ async function main(argv: string[], front: unknown): Promise<number> {
   // A person without a verb gets the chat; a program without a verb gets an error.
   const intended = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
   const env = { ...process.env, ...extraEnv }
-  const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, screen, env, signal: stop.signal, quiet, interrupts: (handler) => void (instead = handler), front }
+  const io: Io = { get stdin() { return process.stdin }, stdout: process.stdout, stderr: process.stderr, screen, env, signal: stop.signal, quiet, interrupts: (handler) => void (instead = handler), front }
   const kernel = await createKernel({ ...options, env, ...(intended !== undefined && { verb: intended }), surface: intended ?? 'help', signal: stop.signal, ...(log && { log: logFrom(log) }) })
   close = kernel.close
   try {

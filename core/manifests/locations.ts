@@ -55,9 +55,10 @@ export const precedence: readonly Layer[] = ['builtin', 'admin', 'call', 'user',
 export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode', loaded, skills = [] }: DiscoverOptions): ManifestLocations {
   const diagnostics: Diagnostic[] = []
   const plugins = (loaded.settings['plugins'] ?? {}) as { enabled?: boolean; workspace?: string; disable?: string[] }
-  const origins = new Map(loaded.origins.map((origin) => [origin.path, origin]))
+  // Most settings name nothing whose author matters here.
+  const originOf = (name: string) => loaded.origins.find(({ path }) => path === name)
   // Layers extend this list: whoever said the last item has not said the others.
-  const removals: Removal[] = (plugins.disable ?? []).map((pattern, index) => removal(pattern, origins.get(`plugins.disable.${index}`)))
+  const removals: Removal[] = (plugins.disable ?? []).map((pattern, index) => removal(pattern, originOf(`plugins.disable.${index}`)))
   const builtin: ManifestSource[] = []
   const entries: ManifestSource[] = []
   const own = [join(home, 'plugins'), join(user, '.agents', 'plugins')]
@@ -69,7 +70,7 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
       builtin.push(builtinSource)
       continue
     }
-    const origin = origins.get(`manifests.${index}`)
+    const origin = originOf(`manifests.${index}`)
     const layer = origin?.layer ?? 'call'
     const base = origin && isAbsolute(origin.file) ? dirname(origin.file) : workspace
     if (entry.from.startsWith('!')) removals.push(removal(entry.from.slice(1), origin))

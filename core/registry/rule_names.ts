@@ -13,17 +13,18 @@ type Known = NamedSlots & { readonly infos: readonly ContributionInfo[] }
 
 /** What deserves a word about the names in limits and rules: one that nobody serves leaves open what was meant to be shut, and some hold for one spelling only. */
 export function policyNames({ policy, automation }: Settings, registry: Known, only: readonly RightsLeft[] = []): Diagnostic[] {
-  const byName = namesIn(registry)
+  let made: ReturnType<typeof namesIn> | undefined
+  const byName = () => (made ??= namesIn(registry))
   const constraints = Object.keys(policy['constraints'] as object).map((name): Mention => ({ name, opens: false, allows: false }))
   const { allowed_tools = [] } = ((automation as JsonObject | undefined)?.['full_auto'] ?? {}) as { allowed_tools?: Entry[] }
   const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true), ...rulesIn(allowed_tools, true), ...only.flatMap(({ tools }) => leftIn(tools))]
   const diagnostics = [...constraints, ...rules].flatMap((mention) => {
     const { name, allows } = mention
     if (isEffect(name) || isFamily(name)) return []
-    if (allows && !mayAllow(name)) return [idle(mention, byName)]
-    const slots = slotsBehind(name, byName)
+    if (allows && !mayAllow(name)) return [idle(mention, byName())]
+    const slots = slotsBehind(name, byName())
     if (slots.length > 0) return oneSpelling(mention, slots)
-    return isLater(name, registry) ? [] : [unknown(mention, [...byName.keys()])]
+    return isLater(name, registry) ? [] : [unknown(mention, [...byName().keys()])]
   })
   return [...new Map(diagnostics.map((one) => [one.message, one])).values()]
 }

@@ -1,9 +1,8 @@
-import { constants } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { redact, sha256, type Call, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Context, Judged } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { openOwn } from './private_file.js'
+import { appendOwn } from './private_file.js'
 import { ownFolder } from './private_folder.js'
 
 /** One line of `.vtcode/sessions/<id>/calls.jsonl`: what was called, what came of it, and nothing secret. */
@@ -78,15 +77,8 @@ export class Calls {
   }
 
   private async append(text: string): Promise<void> {
-    const { O_WRONLY, O_CREAT, O_APPEND } = constants
     await using folder = await ownFolder(this.workspace, `${callsFolder}/${folderName(this.session)}`)
-    const file = await openOwn(`${folder.ref}/calls.jsonl`, O_WRONLY | O_CREAT | O_APPEND)
-    try {
-      await file.appendFile(text)
-      if ((await file.stat()).size > most.fileBytes) await rename(`${folder.ref}/calls.jsonl`, `${folder.ref}/calls.1.jsonl`)
-    } finally {
-      await file.close()
-    }
+    if (appendOwn(`${folder.ref}/calls.jsonl`, text) > most.fileBytes) await rename(`${folder.ref}/calls.jsonl`, `${folder.ref}/calls.1.jsonl`)
     const now = Date.now()
     if (now - (looked.get(this.workspace) ?? 0) < lookMs) return
     looked.set(this.workspace, now)

@@ -1,7 +1,7 @@
-import { constants, fstatSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 
-const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+const { O_RDONLY, O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
 /**
  * Opens a file of this machine's own below `.vtcode/`. The folder may have come with a repository: a link, a pipe or whatever else is no
@@ -14,6 +14,18 @@ export async function openOwn(path: string, flags = O_RDONLY): Promise<FileHandl
   if (fstatSync(file.fd).isFile()) return file
   await file.close()
   throw new Error('it is no regular file')
+}
+
+/** Appends to such a file, which is made where none is; returns its size. A few lines are written sooner than waited for. Throws as `openOwn` does. */
+export function appendOwn(path: string, text: string): number {
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600)
+  try {
+    if (!fstatSync(fd).isFile()) throw new Error('it is no regular file')
+    writeFileSync(fd, text)
+    return fstatSync(fd).size
+  } finally {
+    closeSync(fd)
+  }
 }
 
 /** The text of such a file; `undefined` where nothing is. */

@@ -61,7 +61,8 @@ export function columns(table: readonly (readonly string[])[], last: (text: stri
 
 /** True when there is a person to ask: the question goes to stderr, the answer comes from stdin. */
 export function interactive(io: Io): boolean {
-  return io.stdin.isTTY === true && io.stderr.isTTY === true
+  // What nobody reads from is not opened.
+  return io.stderr.isTTY === true && io.stdin.isTTY === true
 }
 
 /** Puts a question where somebody may be in the middle of a line. */
