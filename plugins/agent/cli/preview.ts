@@ -7,7 +7,7 @@ import type { Flags } from './work.js'
 
 /** Prints what a run would begin with. No session is made, no credential looked up, no server asked, no tool called. */
 export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io): Promise<number> {
-  const [{ systemPrompt, instructionText }, { clock }, { toolDefinitions }, { findModel }, { agentSettings }, { withoutSchedule }] = await Promise.all([
+  const [{ environmentText, systemPrompt, instructionText }, { clock }, { toolDefinitions }, { findModel }, { agentSettings }, { withoutSchedule }] = await Promise.all([
     import('../context/index.js'),
     import('../base/index.js'),
     import('../model/index.js'),
@@ -19,7 +19,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
     const model = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
-    const prompt = await systemPrompt(kernel.mode(), workspace, await instructionText(kernel, workspace, settings, io.env), { clock, env: io.env })
+    const prompt = systemPrompt(kernel.mode(), await environmentText(workspace, clock, io.env), await instructionText(kernel, workspace, settings, io.env))
     const { id, format, facts } = model
     const tools = toolDefinitions({ tools: (how) => withoutSchedule(kernel.tools({ ...how, audience: 'agent', mode: kernel.mode(flags.plan ? 'plan' : undefined) })) }, model)
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))

@@ -2,7 +2,7 @@ import { sha256 } from '../../../core/base/index.js'
 import type { SegmentReason } from '../base/index.js'
 import { tokensOf, toolDefinitions, type ModelRequest } from '../model/index.js'
 import type { Conversation } from '../session/index.js'
-import { instructionText, systemPrompt } from './system_prompt.js'
+import { environmentText, instructionText, systemPrompt } from './system_prompt.js'
 
 /** A stretch of steps with one prompt and one set of tools. */
 export interface Segment {
@@ -78,10 +78,13 @@ export class Segments {
   private async make(): Promise<Segment> {
     const { kernel, workspace, providers, connection, mode, newId } = this.thread
     const { generation } = kernel
+    // Git takes its time; meanwhile the tools are listed.
+    const environment = environmentText(workspace, providers.clock, providers.env)
+    environment.catch(() => {})
     const { written, standing } = await this.written()
     const behind = [written, standing].filter((text) => text !== '').join('\n\n')
-    const system = await systemPrompt(mode, workspace, behind, providers)
     const tools = this.tools()
+    const system = systemPrompt(mode, await environment, behind)
     const catalog = JSON.stringify(tools)
     return {
       id: newId('seg'),

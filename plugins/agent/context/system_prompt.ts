@@ -10,10 +10,7 @@ import { instructions, shownAs } from './instructions.js'
 const mostNames = 60
 
 /** The system prompt, the same for a whole segment. The skills are listed among the tools, by the one that loads them. */
-export async function systemPrompt(mode: Mode, workspace: Workspace, written: string, { clock, env }: Pick<AgentProviders, 'clock' | 'env'>): Promise<string> {
-  const sections = [basePrompt, modeText[mode], await environmentText(workspace, clock, env), written]
-  return sections.filter((section) => section !== '').join('\n\n')
-}
+export const systemPrompt = (mode: Mode, environment: string, written: string): string => [basePrompt, modeText[mode], environment, written].filter((section) => section !== '').join('\n\n')
 
 /** The instruction files as the prompt has them. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE. */
 export const instructionText = async (kernel: Kernel, workspace: Workspace, { agent }: AgentSettings, env: AgentProviders['env']): Promise<string> =>
