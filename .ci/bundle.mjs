@@ -91,7 +91,7 @@ export async function bundleProgram(catalogue) {
 function writeProgram(fileName, text) {
   const file = join('dist', fileName)
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, text)
+  writeFileSync(file, withinLatin1(text))
 }
 
 /** A script has no `import()`: what loads it does that for it. */
@@ -136,7 +136,6 @@ const builtins = {
 
 /** One character beyond Latin-1 makes V8 keep the whole text of a file in twice the memory, for as long as the program runs. */
 const withinLatin1 = (code) => code.replace(/[^\u0000-\u00ff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-const ascii = { name: 'within-latin-1', renderChunk: withinLatin1 }
 
 /** What a screen needs for text that is not ASCII takes as long to make as all else of its first frame; it is made when such text comes. */
 const late = {

@@ -15,13 +15,14 @@ import { verdict } from './permission/words.js'
 /** What is left of the rights, rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
 const permission: Policy = (call, context) => {
   const rules = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace.root)
-  return isPlain(call, context, rules) ? undefined : judged(call, context, rules)
+  if (!isPlain(call, context, rules)) return judged(call, context, rules)
+  return call.only && beyondRights(factsOf(call, context), call.only, rules) !== undefined ? judged(call, context, rules) : undefined
 }
 export default permission
 
 /** Whether nothing is said of any call, and this one does no more than its mode does unasked: most calls read. */
-const isPlain = ({ only, effects, mode }: Call, { explain }: Context, { deny, ask }: RuleSet): boolean =>
-  !only && !explain && deny.length === 0 && ask.length === 0 && effects.every((effect) => effect !== 'exec' && word(mode, effect) === 'run')
+const isPlain = ({ effects, mode }: Call, { explain }: Context, { deny, ask }: RuleSet): boolean =>
+  !explain && deny.length === 0 && ask.length === 0 && effects.every((effect) => effect !== 'exec' && word(mode, effect) === 'run')
 
 async function judged(call: Call, context: Context, rules: RuleSet): Promise<Verdict | undefined> {
   const facts = factsOf(call, context)

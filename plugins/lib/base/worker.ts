@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { unlessAborted } from './unless_aborted.js'
 import type { JobAnswer } from './worker_jobs.js'
 
@@ -106,6 +106,8 @@ class Jobs<Job, Answer> {
   private start(): Thread {
     const { heap_mb } = this.limits
     const resourceLimits = heap_mb === undefined ? {} : { maxOldGenerationSizeMb: heap_mb, maxYoungGenerationSizeMb: 4 }
+    // Most starts start no thread.
+    const { Worker } = process.getBuiltinModule('node:worker_threads')
     const worker = new Worker(this.script, { resourceLimits, stdout: true, stderr: true })
     const ready = new Promise<void>((resolve, reject) => {
       const ended = () => reject(new ThreadProblem('ended'))

@@ -1,16 +1,15 @@
-import { parentPort } from 'node:worker_threads'
-
 /** The answer to a job; before all of them one without an id, when the thread is ready. */
 export type JobAnswer<Answer> = { id: number; answer: Answer } | { id: number; failed: string }
 
 /** Does every job that is sent to this thread. To be called when all it needs is loaded. */
 export function doJobs<Job, Answer>(work: (job: Job) => Promise<Answer>): void {
-  parentPort!.on('message', async ({ id, job }: { id: number; job: Job }) => {
+  const parentPort = process.getBuiltinModule('node:worker_threads').parentPort!
+  parentPort.on('message', async ({ id, job }: { id: number; job: Job }) => {
     const done: JobAnswer<Answer> = await work(job).then(
       (answer) => ({ id, answer }),
       (error: unknown) => ({ id, failed: String(error).slice(0, 200) }),
     )
-    parentPort!.postMessage(done)
+    parentPort.postMessage(done)
   })
-  parentPort!.postMessage({})
+  parentPort.postMessage({})
 }
