@@ -59,6 +59,8 @@ export async function draw(context: Context, files: OutlineSubject[], single: bo
       const opened: Fresh[] = await next
       const drawn = drawing.part(opened)
       next = end < files.length ? drawing.opened(files.slice(end, end + parts.other)) : undefined
+      // It may fail before anybody waits for it.
+      next?.catch(() => {})
       if (!(await drawn)) return undefined
       const part = files.slice(at, end)
       at = end

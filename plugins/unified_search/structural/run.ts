@@ -28,8 +28,8 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
   await Promise.all([...all].map(([id, { language }]) => search.language(language, holding.get(id)?.files ?? [])))
   await search.judge([...all.keys()].filter((id) => id !== embedded.id).length, notices)
 
-  const matches = search.matches.sort((a, b) => byPath(a.file, b.file) || a.range.byteOffset.start - b.range.byteOffset.start)
-  const window = matches.slice(input.skip, input.skip + input.max_results)
+  const matches = search.matches.sort((a, b) => byPath(a.file, b.file) || a.start - b.start)
+  const window = matches.slice(input.skip, input.skip + input.max_results).map((match) => match.whole())
   const wide = asRule(input) && input.context_lines > 0 ? await Promise.all(window.map(async (match) => (await standing(context, match, input.context_lines)) ?? match)) : window
   const page = wide.map(matchOf)
   const shown = fitting(page, largestOutput - room.files - room.issues)

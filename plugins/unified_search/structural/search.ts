@@ -1,22 +1,24 @@
-import { isUtf8 } from 'node:buffer'
-import { basename } from 'node:path'
-import { VtError, type Context, type Handle } from '../../../core/index.js'
+import { VtError, type Context } from '../../../core/index.js'
 import { byPath, pluralized, notice, slotRefusal, some } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { largestParsed, largestSearched, openOr, parserMemory, tooHardToParse, tooLargeToParse, withLinks } from '../../lib/search/index.js'
-import { astGrep, InstallProblem, languageOf, reasons, type Answered, type Language, type Library } from '../../lib/syntax/index.js'
+import { largestParsed, look, parserMemory, tooHardToParse, withLinks } from '../../lib/search/index.js'
+import { astGrep, InstallProblem, reasons, type Answered, type Language, type Library } from '../../lib/syntax/index.js'
 import { argumentsFor, errorArguments, explains } from './binary.js'
-import { libraryFor, lookInProcess, type SourceText } from './in_process.js'
+import { libraryFor, lookInProcess } from './in_process.js'
+import { kept, keptIn } from './kept.js'
+import { closeAll, openAll, sizeOf, textsOf, type FileOpener, type Opened } from './opened.js'
 import { asksPages, codeIn } from './pages.js'
 import { errorPlace, gapPlace, holdsError, holdsErrorHere, showsError, treeIn } from './pattern_errors.js'
 import { engineMissing, fragment, placed, refused, saidOf } from './refuse.js'
 import { embedded, type StructuralSubject } from './subjects.js'
-import type { Looked, Native, Reported, StructuralCall } from './types.js'
+import type { KeptMatch, Looked, Reported, StructuralCall } from './types.js'
 
 /** Matches that are kept in memory; a query with more is stopped. */
 const most = 50_000
 /** Files that are open at the same time. */
 const batch = 400
+/** Files of a part of those, where there is much to read. */
+const part = 100
 /** Bytes up to which the program is asked a second time, for what does not parse. */
 const mostChecked = 1_048_576
 /** Bytes that are parsed in this process; for more the program is faster, because it uses every processor and can be stopped. */
@@ -24,25 +26,16 @@ const mostInProcess = 262_144
 
 const aboutPattern = new Set(['VT_SEARCH_PATTERN', 'VT_SEARCH_FRAGMENT'])
 
-interface Opened {
-  path: string
-  handle: Handle
-  /** By which the program tells the language. */
-  extension: string
-  /** The language of the file, where what is searched is embedded in it. */
-  host: string | undefined
-}
-
 /** What the runs of one query came to. */
 export class Search {
-  readonly matches: Native[] = []
+  readonly matches: KeptMatch[] = []
   debug: string | undefined
   private readonly refusals: { language: Language; error: VtError }[] = []
   private readonly fragments = new Set<Language>()
   private readonly searched: Language[] = []
-  private readonly unread: string[] = []
+  readonly unread: string[] = []
   private readonly broken: string[] = []
-  private readonly large: string[] = []
+  readonly large: string[] = []
   private withheld = 0
   private stopped = false
 
@@ -67,30 +60,42 @@ export class Search {
   private async look(language: Language, files: StructuralSubject[]): Promise<void> {
     await using opener = this.context.workspace.files()
     for (let at = 0; at === 0 || at < files.length; at += batch) {
-      const opened: Opened[] = []
-      try {
-        for (const { path, host } of files.slice(at, at + batch)) {
-          const handle = await openOr(opener, path, this.unread)
-          if (!handle) continue
-          const own = basename(path).split('.').at(-1)!
-          const { id, extensions } = host ?? language
-          const extension = languageOf(path)?.id === id ? own : (extensions[0] ?? own)
-          const named = path === this.call.input.path
-          if (handle.stat.bytes > (named ? largestSearched : largestParsed)) {
-            this.large.push(path)
-            await handle.close()
-            if (named) throw tooLargeToParse(path, handle.stat.bytes)
-          } else opened.push({ path, handle, extension, host: host?.id })
-        }
-        if (!(await this.files(language, opened))) return
-      } finally {
-        for (const { handle } of opened) await handle.close()
+      const some = files.slice(at, at + batch)
+      if (await this.isMuch(some)) {
+        if (!(await this.inParts(language, opener, some))) return
+        continue
       }
+      const opened = await openAll(opener, some, language, this.call.input.path, this)
+      if (!(await this.files(language, opened, false).finally(() => closeAll(opened)))) return
     }
   }
 
-  /** False when there is no use in going on with this language. */
-  private async files(language: Language, opened: Opened[]): Promise<boolean> {
+  /** Whether some files are more than the program is asked about twice. */
+  private async isMuch(files: StructuralSubject[]): Promise<boolean> {
+    if (files.length <= part || files.some(({ host }) => host !== undefined)) return false
+    let bytes = 0
+    for (const entry of (await look(this.context, files.map(({ path }) => path))).values()) bytes += entry.bytes
+    return bytes > mostChecked
+  }
+
+  /** The same in parts: the next is opened, and begun, while the program reads one. */
+  private async inParts(language: Language, opener: FileOpener, files: StructuralSubject[]): Promise<boolean> {
+    const running: Promise<boolean>[] = []
+    try {
+      for (let at = 0; at < files.length; at += part) {
+        const opened = await openAll(opener, files.slice(at, at + part), language, this.call.input.path, this)
+        const one = this.files(language, opened, true).finally(() => closeAll(opened))
+        one.catch(() => {})
+        if (running.push(one) >= 2 && !(await running.shift())) return false
+      }
+      return (await Promise.all(running)).every(Boolean)
+    } finally {
+      await Promise.allSettled(running)
+    }
+  }
+
+  /** False when there is no use in going on with this language. Of `much` the program is asked alone, and once. */
+  private async files(language: Language, opened: Opened[], much: boolean): Promise<boolean> {
     const hosts = opened.filter(({ host }) => host !== undefined)
     if (hosts.length > 0) {
       if (!(await this.hosts(language, hosts))) return false
@@ -98,8 +103,8 @@ export class Search {
       if (opened.length === 0) return true
     }
     const bytes = sizeOf(opened)
-    const library = this.config === undefined && opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
-    return library ? this.byLibrary(library, language, opened) : this.byProgram(language, opened, bytes <= mostChecked)
+    const library = !much && this.config === undefined && opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
+    return library ? this.byLibrary(library, language, opened) : this.byProgram(language, opened, !much && bytes <= mostChecked)
   }
 
   /** Files that embed the language: small pages in this process, what else embeds by the program. */
@@ -121,7 +126,7 @@ export class Search {
     try {
       const found = await lookInProcess(library, texts, language, this.call.input, () => this.context.signal.aborted || timedOut())
       if (!found) return this.byProgram(language, opened, true)
-      this.take({ matches: found.matches, broken: new Map(), unread })
+      this.take({ matches: found.matches.map((native) => kept(native)), broken: new Map(), unread })
       if (found.stopped) return this.apply({ exit_code: undefined, timed_out: timedOut(), stopped: true, stderr: '' }, language)
       if (this.call.input.pattern !== undefined && holdsErrorHere(library, this.call.input.pattern, language)) this.fragments.add(language)
       const rest = opened.filter(({ path }) => found.broken.has(path) || unparsed.has(path))
@@ -141,8 +146,8 @@ export class Search {
       const pathOf = (name: string) => paths.get(name) ?? name
       const looked: Looked = { matches: [], broken: new Map(), unread: [] }
       let missing: string | undefined
-      const ask = async (args: string[], take: (native: Native) => void | false) => {
-        const stream = lines((line) => take(JSON.parse(line.toString()) as Native), 67_108_864)
+      const ask = async (args: string[], take: (line: Buffer) => void | false) => {
+        const stream = lines(take, 67_108_864)
         const whole = [...args, '--', ...(names.length > 0 ? names : [empty])]
         try {
           return await astGrep(this.context, whole, { cwd: folder, seconds: this.context.host.waits.engine / 1000, ...limited }, stream.take)
@@ -152,15 +157,16 @@ export class Search {
           return undefined
         }
       }
-      const checked = check && names.length > 0 ? ask(errorArguments(language), ({ file, range }) => {
-        const places = looked.broken.get(pathOf(file)) ?? []
-        looked.broken.set(pathOf(file), [...places, range.byteOffset])
+      const checked = check && names.length > 0 ? ask(errorArguments(language), (line) => {
+        const { file, start, end } = keptIn(line, pathOf)
+        looked.broken.set(file, [...(looked.broken.get(file) ?? []), { start, end }])
       }) : undefined
       // The links stay until neither reads them any more.
       const [answered] = await both(
-        ask(argumentsFor(this.call.input, language, this.config), (native) => {
-          if (language === embedded && native.language === 'Html') return undefined
-          looked.matches.push({ ...native, file: pathOf(native.file) })
+        ask(argumentsFor(this.call.input, language, this.config), (line) => {
+          const match = keptIn(line, pathOf)
+          if (language === embedded && match.whole().language === 'Html') return undefined
+          looked.matches.push(match)
           this.stopped ||= this.matches.length + looked.matches.length >= most
           return this.stopped ? false : undefined
         }),
@@ -177,8 +183,7 @@ export class Search {
     this.unread.push(...unread)
     this.broken.push(...broken.keys())
     // What does not parse cannot be replaced with any certainty.
-    const sound = this.call.input.workflow !== 'rewrite' ? matches : matches.filter(({ file, range: { byteOffset } }) =>
-      !broken.get(file)?.some(({ start, end }) => start >= byteOffset.start && end <= byteOffset.end))
+    const sound = this.call.input.workflow !== 'rewrite' ? matches : matches.filter((match) => !broken.get(match.file)?.some(({ start, end }) => start >= match.start && end <= match.end))
     this.withheld += matches.length - sound.length
     for (const match of sound) this.matches.push(match)
   }
@@ -204,7 +209,7 @@ export class Search {
 
   private refuse(language: Language, error: VtError): false {
     // Whoever named no language is told of those that files are written in.
-    if (language === embedded) return false
+    if (language === embedded || this.refusals.some((one) => one.language === language)) return false
     this.refusals.push({ language, error })
     return false
   }
@@ -250,21 +255,6 @@ export class Search {
     if (this.unread.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not read: ${some(this.unread, 5)}`))
     if (this.large.length > 0) notices.push(notice('VT_SEARCH_SKIPPED', `${pluralized(this.large.length, 'file')} over 8 MiB, left out: ${some(this.large)}. Name one as path to search it.`))
     if (this.stopped) notices.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
-  }
-}
-
-const sizeOf = (opened: Opened[]): number => opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
-
-/** The texts of files, one after the other, or of pages what they embed; `unread` takes those that are none, `unparsed` pages that only the program reads. */
-async function* textsOf(opened: Opened[], unread: string[], pieces: ((text: string) => ReturnType<typeof codeIn>) | undefined, unparsed: Set<string>): AsyncGenerator<SourceText> {
-  for (const { path, handle } of opened) {
-    const bytes = await handle.read(0, handle.stat.bytes)
-    const text = isUtf8(bytes) ? bytes.toString() : undefined
-    const code = text === undefined ? undefined : pieces?.(text)
-    if (text === undefined) unread.push(`${path}: it is no UTF-8`)
-    else if (!pieces) yield { path, text }
-    else if (code === undefined) unparsed.add(path)
-    else if (code !== 'none') yield { path, text, code }
   }
 }
 

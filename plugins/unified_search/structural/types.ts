@@ -57,9 +57,16 @@ export interface Native {
   labels?: unknown[]
   metadata?: Record<string, unknown>
 }
+/** A match until it is shown: where it is, in bytes, and what reads the whole of it. */
+export interface KeptMatch {
+  file: string
+  start: number
+  end: number
+  whole(): Native
+}
 /** What looking for a pattern in some files came to. */
 export interface Looked {
-  matches: Native[]
+  matches: KeptMatch[]
   /** Where files do not parse, by path, in bytes. */
   broken: Map<string, { start: number; end: number }[]>
   /** Files that could not be read, with the reason. */

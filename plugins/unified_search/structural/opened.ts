@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer'
+import { basename } from 'node:path'
+import type { Handle, Workspace } from '../../../core/index.js'
+import { largestParsed, largestSearched, openOr, tooLargeToParse } from '../../lib/search/index.js'
+import { languageOf, type Language } from '../../lib/syntax/index.js'
+import type { SourceText } from './in_process.js'
+import type { codeIn } from './pages.js'
+import type { StructuralSubject } from './subjects.js'
+
+export type FileOpener = ReturnType<Workspace['files']>
+
+export interface Opened {
+  path: string
+  handle: Handle
+  /** By which the program tells the language. */
+  extension: string
+  /** The language of the file, where what is searched is embedded in it. */
+  host: string | undefined
+}
+
+/** Opens files to be searched; `unread` and `large` take those that are not. Throws VT_INPUT_TOO_LARGE for the one that was named. */
+export async function openAll(opener: FileOpener, files: StructuralSubject[], language: Language, named: string, passed: { unread: string[]; large: string[] }): Promise<Opened[]> {
+  const opened: Opened[] = []
+  try {
+    for (const { path, host } of files) {
+      const handle = await openOr(opener, path, passed.unread)
+      if (!handle) continue
+      const own = basename(path).split('.').at(-1)!
+      const { id, extensions } = host ?? language
+      const extension = languageOf(path)?.id === id ? own : (extensions[0] ?? own)
+      if (handle.stat.bytes > (path === named ? largestSearched : largestParsed)) {
+        passed.large.push(path)
+        await handle.close()
+        if (path === named) throw tooLargeToParse(path, handle.stat.bytes)
+      } else opened.push({ path, handle, extension, host: host?.id })
+    }
+    return opened
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}
+
+export async function closeAll(opened: Opened[]): Promise<void> {
+  for (const { handle } of opened) await handle.close()
+}
+
+export const sizeOf = (opened: Opened[]): number => opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
+
+/** The texts of files, one after the other, or of pages what they embed; `unread` takes those that are none, `unparsed` pages that only the program reads. */
+export async function* textsOf(opened: Opened[], unread: string[], pieces: ((text: string) => ReturnType<typeof codeIn>) | undefined, unparsed: Set<string>): AsyncGenerator<SourceText> {
+  for (const { path, handle } of opened) {
+    const bytes = await handle.read(0, handle.stat.bytes)
+    const text = isUtf8(bytes) ? bytes.toString() : undefined
+    const code = text === undefined ? undefined : pieces?.(text)
+    if (text === undefined) unread.push(`${path}: it is no UTF-8`)
+    else if (!pieces) yield { path, text }
+    else if (code === undefined) unparsed.add(path)
+    else if (code !== 'none') yield { path, text, code }
+  }
+}
