@@ -9,8 +9,9 @@ export function keptIn(line: Buffer, pathOf: (name: string) => string): KeptMatc
     const native = JSON.parse(line.toString()) as Native
     return { ...native, file: pathOf(native.file) }
   }
-  const text = line.toString('latin1')
-  const place = /"range":\{"byteOffset":\{"start":(\d+),"end":(\d+)\}/.exec(text)
-  const file = /"file":"([\w.-]+)"/.exec(text)
+  const at = line.indexOf('"range":{"byteOffset":')
+  const place = at < 0 ? null : /^"range":\{"byteOffset":\{"start":(\d+),"end":(\d+)\}/.exec(line.toString('latin1', at, at + 80))
+  const from = at < 0 ? -1 : line.indexOf('"file":"', at)
+  const file = from < 0 ? null : /^"file":"([\w.-]+)"/.exec(line.toString('latin1', from, from + 80))
   return place && file ? { file: pathOf(file[1]!), start: Number(place[1]), end: Number(place[2]), whole } : kept(whole())
 }

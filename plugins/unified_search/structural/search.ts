@@ -17,7 +17,7 @@ import type { KeptMatch, Looked, Reported, StructuralCall } from './types.js'
 const most = 50_000
 /** Files that are open at the same time. */
 const batch = 400
-/** Files of a part of those, where there is much to read. */
+/** The first files of those, where there is much to read: the program begins with them while the others are opened. */
 const part = 100
 /** Bytes up to which the program is asked a second time, for what does not parse. */
 const mostChecked = 1_048_576
@@ -78,15 +78,15 @@ export class Search {
     return bytes > mostChecked
   }
 
-  /** The same in parts: the next is opened, and begun, while the program reads one. */
+  /** The same in two parts: the second is opened, and begun, while the program reads the first. */
   private async inParts(language: Language, opener: FileOpener, files: StructuralSubject[]): Promise<boolean> {
     const running: Promise<boolean>[] = []
     try {
-      for (let at = 0; at < files.length; at += part) {
-        const opened = await openAll(opener, files.slice(at, at + part), language, this.call.input.path, this)
-        const one = this.files(language, opened, true).finally(() => closeAll(opened))
-        one.catch(() => {})
-        if (running.push(one) >= 2 && !(await running.shift())) return false
+      for (const some of [files.slice(0, part), files.slice(part)]) {
+        const opened = await openAll(opener, some, language, this.call.input.path, this)
+        running.push(this.files(language, opened, true).finally(() => closeAll(opened)))
+        // It may fail before anybody waits for it.
+        running[0]!.catch(() => {})
       }
       return (await Promise.all(running)).every(Boolean)
     } finally {

@@ -1,4 +1,5 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { bootKernel, tempWorkspace, type Booted, type Files } from 'vtcode/test'
@@ -262,6 +263,20 @@ describe('rewrite', () => {
       expect(await refused(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($A)', ...how })).toMatchObject({ code: 'VT_SEARCH_PATTERN', message: expect.stringContaining("'$B'") })
     }
   })
+})
+
+it('finds the same again when files changed, were swapped for links that lead out, and when the temporary folder was cleared', async () => {
+  await using ws = await bootKernel({ files: { 'a.py': 'log(1)\n', 'b.py': 'log(2)\nlog(3)\n' } })
+  await using out = await tempWorkspace({ 'secret.py': 'log("secret")\n' })
+  const texts = async () => (await structural(ws, { pattern: 'log($A)', lang: 'py', path: '.' })).matches.map(({ file, text }: any) => `${file} ${text}`)
+  expect(await texts()).toEqual(['a.py log(1)', 'b.py log(2)', 'b.py log(3)'])
+  await ws.write('a.py', 'x = 1\nlog(4)\n')
+  expect(await texts()).toEqual(['a.py log(4)', 'b.py log(2)', 'b.py log(3)'])
+  unlinkSync(join(ws.root, 'a.py'))
+  symlinkSync(join(out.root, 'secret.py'), join(ws.root, 'a.py'))
+  expect(await texts()).toEqual(['b.py log(2)', 'b.py log(3)'])
+  for (const name of readdirSync(tmpdir())) if (name.startsWith(`vtcode-links-${process.pid}-`)) rmSync(join(tmpdir(), name), { recursive: true })
+  expect(await texts()).toEqual(['b.py log(2)', 'b.py log(3)'])
 })
 
 it('starts the program once for the search, once for what does not parse, and not at all where a library serves the language', async () => {
