@@ -3,7 +3,6 @@ export { existing, look, nameOf, openOr, openToSearch, parentOf, tellable, type 
 export { entriesBelow, filesBelow, unsortedFilesBelow, type Listing } from './enumerate.js'
 export { glob, isGlob } from './glob.js'
 export { grepWith } from './grep.js'
-export { withLinks } from './hard_links.js'
 export { ignoreRules } from './ignore_rules.js'
 export { matchPositions } from './match_positions.js'
 export { choose, largestParsed, largestSearched, parserMemory, ripgrep, ripgrepPath, tooHardToParse, tooLargeToParse, withWalk, type WalkOptions } from './ripgrep.js'

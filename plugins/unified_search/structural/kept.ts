@@ -1,7 +1,7 @@
 import type { KeptMatch, Native } from './types.js'
 
 /** A match that is there as a whole. */
-export const kept = (native: Native): KeptMatch => ({ file: native.file, start: native.range.byteOffset.start, end: native.range.byteOffset.end, whole: () => native })
+export const keptMatch = (native: Native): KeptMatch => ({ file: native.file, start: native.range.byteOffset.start, end: native.range.byteOffset.end, whole: () => native })
 
 /** A line of the program as a match; the whole of it is read when it is shown. In a text that it quotes no quotation mark stands bare. */
 export function keptIn(line: Buffer, pathOf: (name: string) => string): KeptMatch {
@@ -13,5 +13,5 @@ export function keptIn(line: Buffer, pathOf: (name: string) => string): KeptMatc
   const place = at < 0 ? null : /^"range":\{"byteOffset":\{"start":(\d+),"end":(\d+)\}/.exec(line.toString('latin1', at, at + 80))
   const from = at < 0 ? -1 : line.indexOf('"file":"', at)
   const file = from < 0 ? null : /^"file":"([\w.-]+)"/.exec(line.toString('latin1', from, from + 80))
-  return place && file ? { file: pathOf(file[1]!), start: Number(place[1]), end: Number(place[2]), whole } : kept(whole())
+  return place && file ? { file: pathOf(file[1]!), start: Number(place[1]), end: Number(place[2]), whole } : keptMatch(whole())
 }

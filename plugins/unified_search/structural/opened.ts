@@ -7,9 +7,9 @@ import type { SourceText } from './in_process.js'
 import type { codeIn } from './pages.js'
 import type { StructuralSubject } from './subjects.js'
 
-export type FileOpener = ReturnType<Workspace['files']>
+export type SubjectOpener = ReturnType<Workspace['files']>
 
-export interface Opened {
+export interface OpenSubject {
   path: string
   handle: Handle
   /** By which the program tells the language. */
@@ -19,8 +19,8 @@ export interface Opened {
 }
 
 /** Opens files to be searched; `unread` and `large` take those that are not. Throws VT_INPUT_TOO_LARGE for the one that was named. */
-export async function openAll(opener: FileOpener, files: StructuralSubject[], language: Language, named: string, passed: { unread: string[]; large: string[] }): Promise<Opened[]> {
-  const opened: Opened[] = []
+export async function openAll(opener: SubjectOpener, files: StructuralSubject[], language: Language, named: string, passed: { unread: string[]; large: string[] }): Promise<OpenSubject[]> {
+  const opened: OpenSubject[] = []
   try {
     for (const { path, host } of files) {
       const handle = await openOr(opener, path, passed.unread)
@@ -41,14 +41,14 @@ export async function openAll(opener: FileOpener, files: StructuralSubject[], la
   }
 }
 
-export async function closeAll(opened: Opened[]): Promise<void> {
+export async function closeAll(opened: OpenSubject[]): Promise<void> {
   for (const { handle } of opened) await handle.close()
 }
 
-export const sizeOf = (opened: Opened[]): number => opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
+export const sizeOfOpen = (opened: OpenSubject[]): number => opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
 
 /** The texts of files, one after the other, or of pages what they embed; `unread` takes those that are none, `unparsed` pages that only the program reads. */
-export async function* textsOf(opened: Opened[], unread: string[], pieces: ((text: string) => ReturnType<typeof codeIn>) | undefined, unparsed: Set<string>): AsyncGenerator<SourceText> {
+export async function* textsOf(opened: OpenSubject[], unread: string[], pieces: ((text: string) => ReturnType<typeof codeIn>) | undefined, unparsed: Set<string>): AsyncGenerator<SourceText> {
   for (const { path, handle } of opened) {
     const bytes = await handle.read(0, handle.stat.bytes)
     const text = isUtf8(bytes) ? bytes.toString() : undefined

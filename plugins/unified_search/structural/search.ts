@@ -1,12 +1,13 @@
 import { VtError, type Context } from '../../../core/index.js'
 import { byPath, pluralized, notice, slotRefusal, some } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { largestParsed, look, parserMemory, tooHardToParse, withLinks } from '../../lib/search/index.js'
+import { largestParsed, look, parserMemory, tooHardToParse } from '../../lib/search/index.js'
 import { astGrep, InstallProblem, reasons, type Answered, type Language, type Library } from '../../lib/syntax/index.js'
 import { argumentsFor, errorArguments, explains } from './binary.js'
 import { libraryFor, lookInProcess } from './in_process.js'
-import { kept, keptIn } from './kept.js'
-import { closeAll, openAll, sizeOf, textsOf, type FileOpener, type Opened } from './opened.js'
+import { keptMatch, keptIn } from './kept.js'
+import { withLinks } from './links.js'
+import { sizeOfOpen, closeAll, openAll, textsOf, type OpenSubject, type SubjectOpener } from './opened.js'
 import { asksPages, codeIn } from './pages.js'
 import { errorPlace, gapPlace, holdsError, holdsErrorHere, showsError, treeIn } from './pattern_errors.js'
 import { engineMissing, fragment, placed, refused, saidOf } from './refuse.js'
@@ -79,7 +80,7 @@ export class Search {
   }
 
   /** The same in two parts: the second is opened, and begun, while the program reads the first. */
-  private async inParts(language: Language, opener: FileOpener, files: StructuralSubject[]): Promise<boolean> {
+  private async inParts(language: Language, opener: SubjectOpener, files: StructuralSubject[]): Promise<boolean> {
     const running: Promise<boolean>[] = []
     try {
       for (const some of [files.slice(0, part), files.slice(part)]) {
@@ -95,29 +96,29 @@ export class Search {
   }
 
   /** False when there is no use in going on with this language. Of `much` the program is asked alone, and once. */
-  private async files(language: Language, opened: Opened[], much: boolean): Promise<boolean> {
+  private async files(language: Language, opened: OpenSubject[], much: boolean): Promise<boolean> {
     const hosts = opened.filter(({ host }) => host !== undefined)
     if (hosts.length > 0) {
       if (!(await this.hosts(language, hosts))) return false
       opened = opened.filter(({ host }) => host === undefined)
       if (opened.length === 0) return true
     }
-    const bytes = sizeOf(opened)
+    const bytes = sizeOfOpen(opened)
     const library = !much && this.config === undefined && opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
     return library ? this.byLibrary(library, language, opened) : this.byProgram(language, opened, !much && bytes <= mostChecked)
   }
 
   /** Files that embed the language: small pages in this process, what else embeds by the program. */
-  private async hosts(language: Language, opened: Opened[]): Promise<boolean> {
+  private async hosts(language: Language, opened: OpenSubject[]): Promise<boolean> {
     const library = this.config === undefined && asksPages(this.call.input) ? await libraryFor(language, this.call.input) : undefined
-    const isPage = ({ host, handle }: Opened): boolean => library !== undefined && host === 'html' && handle.stat.bytes <= mostChecked
+    const isPage = ({ host, handle }: OpenSubject): boolean => library !== undefined && host === 'html' && handle.stat.bytes <= mostChecked
     const [pages, others] = [opened.filter(isPage), opened.filter((one) => !isPage(one))]
     if (library && pages.length > 0 && !(await this.byLibrary(library, language, pages, true))) return false
-    return others.length === 0 || this.byProgram(language, others, language !== embedded && sizeOf(others) <= mostChecked)
+    return others.length === 0 || this.byProgram(language, others, language !== embedded && sizeOfOpen(others) <= mostChecked)
   }
 
   /** In this process; what does not parse is left to the program. */
-  private async byLibrary(library: Library, language: Language, opened: Opened[], pages = false): Promise<boolean> {
+  private async byLibrary(library: Library, language: Language, opened: OpenSubject[], pages = false): Promise<boolean> {
     const unread: string[] = []
     const unparsed = new Set<string>()
     const texts = textsOf(opened, unread, pages ? (text) => codeIn(text, language) : undefined, unparsed)
@@ -126,7 +127,7 @@ export class Search {
     try {
       const found = await lookInProcess(library, texts, language, this.call.input, () => this.context.signal.aborted || timedOut())
       if (!found) return this.byProgram(language, opened, true)
-      this.take({ matches: found.matches.map((native) => kept(native)), broken: new Map(), unread })
+      this.take({ matches: found.matches.map((native) => keptMatch(native)), broken: new Map(), unread })
       if (found.stopped) return this.apply({ exit_code: undefined, timed_out: timedOut(), stopped: true, stderr: '' }, language)
       if (this.call.input.pattern !== undefined && holdsErrorHere(library, this.call.input.pattern, language)) this.fragments.add(language)
       const rest = opened.filter(({ path }) => found.broken.has(path) || unparsed.has(path))
@@ -139,7 +140,7 @@ export class Search {
   }
 
   /** `check` asks for what does not parse too. */
-  private async byProgram(language: Language, opened: Opened[], check: boolean): Promise<boolean> {
+  private async byProgram(language: Language, opened: OpenSubject[], check: boolean): Promise<boolean> {
     return withLinks(opened, language.extensions[0] ?? 'txt', async ({ folder, names, empty }) => {
       const limited = opened.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
       const paths = new Map(names.map((name, index) => [name, opened[index]!.path]))
@@ -188,7 +189,7 @@ export class Search {
     for (const match of sound) this.matches.push(match)
   }
 
-  private apply(answered: Answered, language: Language, files: readonly Opened[] = []): boolean {
+  private apply(answered: Answered, language: Language, files: readonly OpenSubject[] = []): boolean {
     const { input } = this.call
     if (answered.timed_out && this.matches.length === 0) {
       // Nothing narrower is left to ask for.

@@ -1,8 +1,8 @@
 import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Handle } from '../../../core/workspace/index.js'
-import { slotRefusal, tempFolder } from '../base/index.js'
+import type { Handle } from '../../../core/index.js'
+import { slotRefusal, tempFolder } from '../../lib/base/index.js'
 
 export interface Linked {
   folder: string
