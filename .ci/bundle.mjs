@@ -90,6 +90,8 @@ export async function bundleProgram(catalogue) {
 
 function writeProgram(fileName, text) {
   const file = join('dist', fileName)
+  // What cannot be compiled ends the build here, not the start of a user.
+  if (fileName.endsWith('.cjs')) new Script(text, { filename: file })
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, withinLatin1(text))
 }
@@ -105,8 +107,11 @@ function withImports(code) {
   return places.reverse().reduce((text, at) => `${text.slice(0, at)}__${text.slice(at)}`, code)
 }
 
-/** Text of one byte a character is read in half the time and held in half the memory. Where a text is taken as it is written, it stays so. */
-const inAscii = (code) => (/\bString\.raw\b/.test(code) ? code : code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`))
+/** Text of one byte a character is read in half the time and held in half the memory. Where a text is taken as it is written, or a name needs two units for a character, it stays so. */
+function inAscii(code) {
+  if (/\bString\.raw\b|[\ud800-\udfff]/.test(code)) return code
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
 
 /** A module that passes on what the script beside it exports by these names. */
 function passedOn(name, exports) {
