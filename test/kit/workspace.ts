@@ -30,7 +30,7 @@ export async function tempWorkspace(files: Files = {}): Promise<TempWorkspace> {
   }
   const read = (path: string): Promise<string | undefined> => readFile(join(root, path), 'utf8').catch(() => undefined)
   for (const [path, content] of Object.entries(files)) await write(path, content)
-  return { root, home, write, read, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }) }
+  return { root, home, write, read, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 20 }) }
 }
 
 export interface Boot {

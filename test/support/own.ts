@@ -18,5 +18,5 @@ noteCodes()
 // The first one registered is the last to run.
 afterAll(() => {
   writeFileSync(join(run, 'seen', randomUUID()), JSON.stringify({ file: expect.getState().testPath, codes: [...seen] }))
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
 })

@@ -16,11 +16,11 @@ export default function setup(project: TestProject): () => void {
   const run = join(place, `vtcode-run-${process.pid}`)
   for (const name of readdirSync(place)) {
     const pid = Number(/^vtcode-run-(\d+)$/.exec(name)?.[1])
-    if (pid === process.pid || (pid && !lives(pid))) rmSync(join(place, name), { recursive: true, force: true, maxRetries: 3 })
+    if (pid === process.pid || (pid && !lives(pid))) rmSync(join(place, name), { recursive: true, force: true, maxRetries: 20 })
   }
   mkdirSync(join(run, 'seen'), { recursive: true })
   project.provide('run', run)
-  return () => rmSync(run, { recursive: true, force: true, maxRetries: 3 })
+  return () => rmSync(run, { recursive: true, force: true, maxRetries: 20 })
 }
 
 function lives(pid: number): boolean {
