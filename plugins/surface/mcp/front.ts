@@ -22,11 +22,9 @@ const LONGEST = 65_536
  * and the SDK, which take longer to load than Node, are loaded when the client has its tools. What they would have said is compared then.
  */
 export default function front(): Promise<Front | undefined> {
-  // A server is idle for most of its life: what V8 sets aside for objects that soon die stays as small as it begins, else it grows to 48 MB and is never given back.
-  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
   const place = placeOf(process.argv.slice(2))
   const kept = place && readBeginning(place)
-  if (!place || !kept) return Promise.resolve(undefined)
+  if (!place || !kept) return Promise.resolve(stayingSmall(undefined))
   const { stdin, stdout } = process
   const said: Front = { place, chunks: [], answered: new Map() }
   return new Promise((resolve) => {
@@ -35,7 +33,7 @@ export default function front(): Promise<Front | undefined> {
     const over = () => {
       clearTimeout(patience)
       stdin.off('data', take).off('end', over).off('error', over).pause()
-      resolve(said)
+      resolve(stayingSmall(said))
     }
     const answer = (line: string): boolean => {
       const message = requestIn(line)
@@ -57,6 +55,15 @@ export default function front(): Promise<Front | undefined> {
     const patience = setTimeout(over, PATIENCE)
     stdin.on('data', take).on('end', over).on('error', over)
   })
+}
+
+/**
+ * A server is idle for most of its life: what V8 sets aside for objects that soon die stays as small as it begins, else it grows to 48 MB and is
+ * never given back. That is said once the client has its answers, because under other flags V8 does not take what Node has compiled of itself.
+ */
+function stayingSmall<T>(value: T): T {
+  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
+  return value
 }
 
 export const paramsOf = ({ params = {} }: { params?: unknown }): string => JSON.stringify(params)
