@@ -93,7 +93,7 @@ function writeProgram(fileName, text) {
   // What cannot be compiled ends the build here, not the start of a user.
   if (fileName.endsWith('.cjs')) new Script(text, { filename: file })
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, withinLatin1(text))
+  writeFileSync(file, text)
 }
 
 /** A script has no `import()`: what loads it does that for it. */
@@ -138,9 +138,6 @@ const builtins = {
       return `const ${local} = (({ ${[...names].join(', ')} }) => ({ ${[...names].join(', ')} }))(process.getBuiltinModule("${from}"));`
     }),
 }
-
-/** One character beyond Latin-1 makes V8 keep the whole text of a file in twice the memory, for as long as the program runs. */
-const withinLatin1 = (code) => code.replace(/[^\u0000-\u00ff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** What a screen needs for text that is not ASCII takes as long to make as all else of its first frame; it is made when such text comes. */
 const late = {
@@ -191,7 +188,7 @@ async function bundlePart(name) {
     resolve: { alias: { '@modelcontextprotocol/server/_shims': here('sdk/shims.mjs') } },
   })
   const { output } = await bundle.generate({ format: 'cjs', minify: true })
-  const source = withinLatin1(`(function (exports, require) {${output[0].code}\n})`)
+  const source = inAscii(`(function (exports, require) {${output[0].code}\n})`)
   writeFileSync(`${vendor}/mcp_${name}.cjs`, source)
   return new Script(source, { filename: `${vendor}/mcp_${name}.cjs` })
 }

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { freshlyCompiled, homeOf, makeFolder, programFile, sha256, takeCompiled, writeStateSync, type CompiledFile } from '../base/index.js'
 
 /** The files that are kept, each of one verb, one version of Node and one place of the program. */
@@ -17,10 +17,12 @@ let place: string | undefined
 export function useCompiled(argv: readonly string[]): void {
   if (argv.some((word) => /^--home(?:=|$)/.test(word))) return
   try {
-    const folder = join(homeOf({}), 'cache', 'compiled')
+    const home = homeOf({})
+    const folder = join(home, 'cache', 'compiled')
+    // Nothing is made in a home that is not the user's: those who look at it later are to find it as it was.
+    if (!isOwn(existsSync(home) ? home : dirname(home))) return
     makeFolder(folder, 0o700)
-    const { uid, mode } = lstatSync(folder)
-    if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o077) !== 0)) return
+    if (!isOwn(folder, 0o077)) return
     const verb = argv.find((word) => /^[a-z]{1,20}$/.test(word) && existsSync(programFile(`plugins/surface/${word}.cjs`))) ?? 'none'
     place = join(folder, `${verb}-${sha256(`${process.version} ${process.arch} ${programFile()}`).slice(0, 16)}`)
     takeCompiled(new Map())
@@ -28,6 +30,12 @@ export function useCompiled(argv: readonly string[]): void {
   } catch {
     // Without a file all is compiled, and kept if there is a place for it.
   }
+}
+
+/** Whether a folder is the user's, and shut to all others by these bits of its mode. */
+function isOwn(folder: string, shut = 0): boolean {
+  const { uid, mode } = lstatSync(folder)
+  return process.getuid === undefined || (uid === process.getuid() && (mode & shut) === 0)
 }
 
 /** Keeps what V8 has compiled in this run for the next start. What cannot be written costs time then, nothing else. */
