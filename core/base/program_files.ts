@@ -16,5 +16,7 @@ export const version: string = JSON.parse(readFileSync(programFile('../package.j
 /** A module of the program, by its file: the build has made a script of it, which lies beside where the module would. */
 export async function importOwn(file: string): Promise<Loaded> {
   const script = file.replace(/\.js$/, '.cjs')
+  // Those that ask at the same time go on in the order in which they asked, as where a module is waited for.
+  await new Promise((resolve) => setImmediate(resolve))
   return existsSync(script) ? load(script) : ((await import(pathToFileURL(file).href)) as Loaded)
 }
