@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, inject } from 'vitest'
 import { noteCodes, seen } from './codes.js'
@@ -16,7 +17,8 @@ for (const name of Object.keys(process.env)) if (name.startsWith('XDG_') || name
 
 noteCodes()
 // The first one registered is the last to run.
-afterAll(() => {
+afterAll(async () => {
   writeFileSync(join(run, 'seen', randomUUID()), JSON.stringify({ file: expect.getState().testPath, codes: [...seen] }))
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
+  // A program that is just ending may still write there; `rmSync` would look into each folder only once.
+  await rm(folder, { recursive: true, force: true, maxRetries: 12 })
 })

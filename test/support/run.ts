@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, realpathSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -11,16 +12,16 @@ declare module 'vitest' {
 }
 
 /** Makes the folder of the run, takes away what killed runs left, and in the end itself. */
-export default function setup(project: TestProject): () => void {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const place = realpathSync(tmpdir())
   const run = join(place, `vtcode-run-${process.pid}`)
   for (const name of readdirSync(place)) {
     const pid = Number(/^vtcode-run-(\d+)$/.exec(name)?.[1])
-    if (pid === process.pid || (pid && !lives(pid))) rmSync(join(place, name), { recursive: true, force: true, maxRetries: 20 })
+    if (pid === process.pid || (pid && !lives(pid))) await rm(join(place, name), { recursive: true, force: true, maxRetries: 12 })
   }
   mkdirSync(join(run, 'seen'), { recursive: true })
   project.provide('run', run)
-  return () => rmSync(run, { recursive: true, force: true, maxRetries: 20 })
+  return () => rm(run, { recursive: true, force: true, maxRetries: 12 })
 }
 
 function lives(pid: number): boolean {

@@ -26,8 +26,9 @@ it('what V8 made of the program is kept for the next start of the same verb, in 
   // What was taken is not written again.
   expect([statSync(file).ino, statSync(file).mtimeMs]).toEqual([before.ino, before.mtimeMs])
   const broken = Buffer.from(made)
-  broken.fill(0x5a, made.length / 2, made.length / 2 + 4096)
-  for (const damaged of [broken, made.subarray(0, made.length / 2), Buffer.from('{}')]) {
+  const half = Math.floor(made.length / 2)
+  broken.fill(0x5a, half, half + 4096)
+  for (const damaged of [broken, made.subarray(0, half), Buffer.from('{}')]) {
     writeFileSync(file, damaged)
     expect(await read(place)).toBe('hello\n')
     expect(readFileSync(file).equals(damaged)).toBe(false)

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -38,7 +39,7 @@ beforeAll(() => {
   writeFileSync(join(root, 'echo.mjs'), echo)
 })
 // A shell that is just ending may still write its history there.
-afterAll(() => rmSync(root, { recursive: true, maxRetries: 20, retryDelay: 100 }))
+afterAll(() => rm(root, { recursive: true, maxRetries: 12 }))
 
 const place = () => ({ root, env: { PATH: process.env['PATH']!, HOME: root } })
 const atShell = (how: Shape = {}) => drawn(place(), ['--norc', '--noprofile', '-i'], { program: '/bin/bash', ...how })
