@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { nearest } from '../../core/base/index.js'
 import { withoutLiterals } from '../../core/config/index.js'
 import { createKernel, homeOf, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
 import { documentText, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -87,13 +88,17 @@ const where = ({ layer, file, line }: Pick<Origin, 'layer' | 'file'> & { line?: 
 const files = (kernel: Kernel): string[] => [...new Set(kernel.origins().map(({ file }) => file))].filter((file) => file.startsWith('/'))
 
 function get(kernel: Kernel, key: string, io: Io): number {
+  const parts = key.split('.')
   let value: unknown = kernel.settings
-  for (const part of key.split('.')) value = typeof value === 'object' && value !== null && Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : undefined
-  if (value === undefined) {
-    say(io, 'error', `'${key}' is not set; \`vtcode config show --all\` lists what is.`)
+  for (const [at, part] of parts.entries()) {
+    const map = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+    value = Object.hasOwn(map, part) ? map[part] : undefined
+    if (value !== undefined) continue
+    const like = nearest(part, Object.keys(map))
+    say(io, 'error', `'${oneLine(key)}' is not set${like === undefined ? '' : ` (did you mean ${oneLine([...parts.slice(0, at), like].join('.'))}?)`}; \`vtcode config show --all\` lists what is.`)
     return 1
   }
-  io.stdout.write(documentText(withoutLiterals(value, key.split('.'))))
+  io.stdout.write(documentText(withoutLiterals(value, parts)))
   return 0
 }
 

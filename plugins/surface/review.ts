@@ -40,7 +40,8 @@ async function look(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<number>
   }
   const diff = await readDiff(kernel.workspace, flags)
   if ('refused' in diff) {
-    say(io, 'error', `VT_REVIEW_NO_DIFF: git shows no diff of ${oneLine(kernel.workspace)}: ${oneLine(diff.refused)}.\n  Name a commit that exists with --base or --commit, in a folder of a git repository.`)
+    const reason = oneLine(diff.refused).replace(/\.+$/, '')
+    say(io, 'error', `VT_REVIEW_NO_DIFF: git shows no diff of ${oneLine(kernel.workspace)}: ${reason}.\n  Name a commit that exists with --base or --commit, in a folder of a git repository.`)
     return 1
   }
   if (diff.untracked > 0) say(io, 'info', `${diff.untracked} untracked ${diff.untracked === 1 ? 'file is' : 'files are'} not in the diff; \`git add -N <file>\` adds one.`)

@@ -56,6 +56,8 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
     const { dir = join(kernel.workspace, '.agents', 'skills'), description } = flags
     return create(rest[0]!, { dir, ...(description !== undefined && { description }) }, io)
   }
+  const known = ['list', 'info', 'validate', 'create', 'prompt']
+  if (!known.includes(verb)) return wrong(io, `Unknown sub-command '${oneLine(verb)}'; known: ${known.join(', ')}.`)
   return wrong(io, `'vtcode skills ${printable(words.join(' '))}' says too little or too much.`)
 }
 

@@ -98,7 +98,8 @@ async function guided(kernel: Kernel, file: string, io: Io): Promise<number> {
   vtcode call unified_search grep --pattern TODO
   vtcode mcp                               the same tools for Claude Code, Codex, VS Code, Zed …
   vtcode plugins list                      what is there, and who serves what
-  vtcode doctor                            what to fix\n`)
+  vtcode doctor                            what to fix
+In a checkout \`npm link\` puts vtcode on your path.\n`)
   return refused.ok || guide.surprises > 0 ? 1 : 0
 }
 

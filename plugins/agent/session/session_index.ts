@@ -51,7 +51,7 @@ export async function ownSessions(root: string, env: Env): Promise<ReadonlySet<s
 export async function lastSession(workspace: Workspace, env: Env): Promise<string> {
   const own = await ownSessions(workspace.root, env)
   const last = (await listSessions(workspace)).find(({ session_id }) => own.has(session_id))
-  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'You have no session in this workspace yet.')
+  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'You have no session in this workspace yet.', { hint: '`vtcode exec "<task>"` or `vtcode chat` begins one.' })
   return last.session_id
 }
 

@@ -1,14 +1,16 @@
 import { Command, CommanderError } from 'commander'
+import { nearest } from '../../../core/base/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 import { helpWidth } from './slot_help.js'
-import { say } from './terminal.js'
+import { oneLine, say } from './terminal.js'
 
 /** A verb with sub-commands; what it prints goes through the streams of the surface. */
 export function verb(name: string, description: string, io: Io): Command {
-  return new Command(`vtcode ${name}`)
+  const command = new Command(`vtcode ${name}`)
+  return command
     .description(description)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => void io.stdout.write(text), writeErr: (text) => void io.stderr.write(text), getOutHelpWidth: () => helpWidth, outputError: (text) => explain(text, name, io) })
+    .configureOutput({ writeOut: (text) => void io.stdout.write(text), writeErr: (text) => void io.stderr.write(text), getOutHelpWidth: () => helpWidth, outputError: (text) => explain(text, command, io) })
     .showSuggestionAfterError()
     .addHelpText('after', '\nFlags that every verb takes: `vtcode help`.')
 }
@@ -32,20 +34,29 @@ const belongs = {
   '--resume': 'it goes with ask, exec and chat',
   '--continue': 'it goes with ask, exec, chat and resume',
   '--json': 'it goes with call, ask, exec, resume and with lists',
-  '--agent': 'there are no agents to choose from yet',
-  '--surface': 'the chat is drawn inline, and --plain is line by line',
+  '--agent': 'agents work beside a conversation, `vtcode agents` lists them',
+  '--surface': 'it goes with chat',
   '--remote': 'there are no other machines to work on yet',
 }
 /** What is wrong, and where the right form stands unless that is said already. */
-function explain(text: string, name: string, io: Io): void {
-  const reason = known(text)
-  say(io, 'error', reason ?? text.trimEnd().replace(/^error: /, ''))
-  if (reason === undefined) io.stderr.write(`See \`vtcode ${name} --help\`.\n`)
+function explain(text: string, command: Command, io: Io): void {
+  const elsewhere = belongsTo(text)
+  if (elsewhere) return say(io, 'error', elsewhere)
+  const [word = ''] = command.args
+  const typed = command.commands.find((one) => one.name() === word || one.aliases().includes(word))
+  say(io, 'error', (!typed && unknownWord(text, word, command)) || text.trimEnd().replace(/^error: /, ''))
+  io.stderr.write(`See \`${[command.name(), ...(typed ? [typed.name()] : [])].join(' ')} --help\`.\n`)
 }
 
-function known(text: string): string | undefined {
+function belongsTo(text: string): string | undefined {
   const flag = /unknown option '(--[a-z-]+)/.exec(text)?.[1] ?? ''
-  // A word that is no sub-command is taken for an argument of the one that needs no name.
-  if (text.includes("too many arguments for 'list'")) return 'Unknown sub-command; --help lists them.'
   return Object.hasOwn(belongs, flag) ? `${flag} has no place here; ${belongs[flag as keyof typeof belongs]}.` : undefined
+}
+
+/** A word that is no sub-command. Where one needs no name, commander takes the word for an argument of that one. */
+function unknownWord(text: string, word: string, { commands }: Command): string | undefined {
+  if (commands.length === 0 || !/^error: (?:unknown command|too many arguments)/.test(text)) return undefined
+  const known = commands.map((one) => one.name())
+  const like = nearest(word, known)
+  return `Unknown sub-command '${oneLine(word)}'${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.join(', ')}.`
 }

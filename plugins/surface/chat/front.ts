@@ -39,7 +39,7 @@ export default async function drawnFirst(): Promise<ChatFront | undefined> {
   return front
 }
 
-/** Flags of the chat, and whether a value stands behind each. */
+/** Flags of the chat, and whether a value stands behind each: said here once more because what defines them loads the agent; a test holds both together. */
 const flags: Record<string, boolean> = { '--continue': false, '--keep': false, '--resume': true, '--model': true, '--provider': true, '--session-id': true, '--context': true, '--surface': true, '--image': true }
 
 /** Whether these words are flags of the chat on a screen, with their values. */

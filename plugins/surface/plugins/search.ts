@@ -16,7 +16,7 @@ import { UserError } from './user_error.js'
 export async function searchPlugins(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
   const { indexes = [] } = (kernel.settings['plugins'] ?? {}) as { indexes?: string[] }
   if (indexes.length === 0) {
-    say(io, 'error', 'No index is set. Name one in your own settings, for example `vtcode config set plugins.indexes \'["github:owner/repository", "@scope", "npm"]\'`.')
+    say(io, 'error', 'No index is set. Name some as plugins.indexes in ~/.vtcode/vtcode.config.yaml: `plugins: { indexes: [github:owner/repository, "@scope", npm] }`.')
     return 1
   }
   const { offers, problems } = await readIndexes({ kernel, io }, words)

@@ -177,7 +177,7 @@ it('an index that cannot be read is named and keeps no other from being searched
   expect(ran.code).toBe(0)
   expect(JSON.parse(ran.stdout)).toMatchObject({ plugins: [{ name: 'acme' }], problems: [/no JSON/, /has no 'plugins'/, /no list of plugins/, /does not exist/, /an index is an https/, /over https only/].map((text) => ({ problem: expect.stringMatching(text) })) })
   expect((await plugins(made, [path('one'), path('two')], 'add', 'acme', '--yes')).stderr).toMatch(/'acme' is offered by .*one and by .*two: add the one that you mean by its source/)
-  expect(await plugins(made, [], 'search')).toMatchObject({ code: 1, stderr: expect.stringMatching(/No index is set.*plugins\.indexes/) })
+  expect(await plugins(made, [], 'search')).toMatchObject({ code: 1, stderr: expect.stringMatching(/No index is set.*plugins\.indexes in ~/) })
   await made.write('.vtcode/vtcode.config.json', JSON.stringify({ plugins: { indexes: [path('two')] } }))
   expect(await plugins(made, [], 'search')).toMatchObject({ code: 1, stderr: expect.stringMatching(/plugins\.indexes/) })
 })

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
+import { textOf } from '../../house/sources.js'
 import { checkLog } from '../../support/invariants.js'
 import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
 import { eventually, nap, processesWith } from '../../support/exec.js'
@@ -70,7 +71,7 @@ describe('the common flags', () => {
   it('are refused with a reason where they mean nothing', async () => {
     const ran = await runner(answers(1))
     const goes = (flag: string, with_what: string) => ({ code: 2, out: '', err: `vtcode: error: ${flag} has no place here; ${with_what}.\n` })
-    for (const name of Object.keys(verbs)) expect(await ran(name, '--agent', 'x')).toEqual(goes('--agent', 'there are no agents to choose from yet'))
+    for (const name of Object.keys(verbs)) expect(await ran(name, '--agent', 'x')).toEqual(goes('--agent', 'agents work beside a conversation, `vtcode agents` lists them'))
     expect(await ran('chat', '--json')).toEqual(goes('--json', 'it goes with call, ask, exec, resume and with lists'))
     expect(await ran('models', '--model', 'peer/m')).toEqual(goes('--model', 'it goes with ask, exec, chat and resume'))
     for (const flag of ['--resume', '--continue', '--session-id', '--provider']) expect(await ran('sessions', flag)).toMatchObject({ code: 2, err: expect.stringContaining(`${flag} has no place here; it goes with ask, exec`) })
@@ -81,13 +82,25 @@ describe('the common flags', () => {
   it('that are unknown are answered with the nearest one, exit 2, and help goes to stdout', async () => {
     const { place } = await scene([])
     for (const [verb, ...words] of Object.values(verbs)) {
-      expect(await vtcode(place, [verb!, ...words, '--workspaces'])).toEqual({ code: 2, out: '', err: expect.stringMatching(new RegExp(`^vtcode: error: unknown option '--workspaces'.*\nSee \`vtcode ${verb} --help\`\\.\n$`, 's')) })
+      expect(await vtcode(place, [verb!, ...words, '--workspaces'])).toEqual({ code: 2, out: '', err: expect.stringMatching(new RegExp(`^vtcode: error: unknown option '--workspaces'.*\nSee \`vtcode ${verb}(?: resume)? --help\`\\.\n$`, 's')) })
       expect(await vtcode(place, [verb!, '--help'])).toEqual({ code: 0, out: expect.stringMatching(/^Usage: vtcode /), err: '' })
     }
     expect((await vtcode(place, ['exec', '--jsno', 'x'])).err).toContain('(Did you mean --json?)')
     expect(await vtcode(place, ['--workspace', 'nowhere', 'exec', 'x'])).toEqual({ code: 2, out: '', err: expect.stringContaining("--workspace takes a folder; 'nowhere' is not a folder.") })
-    expect(await vtcode(place, ['sessions', 'shwo'])).toMatchObject({ code: 2, err: 'vtcode: error: Unknown sub-command; --help lists them.\n' })
+    expect(await vtcode(place, ['sessions', 'shwo'])).toMatchObject({ code: 2, err: "vtcode: error: Unknown sub-command 'shwo' (did you mean show?); known: list, show, rename, flag, repair, adopt, delete, gc.\nSee `vtcode sessions --help`.\n" })
+    // One that needs no name takes no word of an unknown one, and what is wrong with a sub-command is explained by its own help.
+    expect(await vtcode(place, ['config', 'set', 'policy.mode', 'auto'])).toMatchObject({ code: 2, err: expect.stringMatching(/^vtcode: error: Unknown sub-command 'set' .*; known: show, get, validate, path, schema\.\n/) })
+    expect(await vtcode(place, ['plugins', 'new', 'a', '--template', 'x'])).toMatchObject({ code: 2, err: expect.stringMatching(/choices are js, [\s\S]*\nSee `vtcode plugins new --help`\.\n$/) })
+    expect(await vtcode(place, ['config', 'get', 'policy.mod'])).toMatchObject({ code: 1, err: expect.stringContaining("'policy.mod' is not set (did you mean policy.mode?)") })
   }, 60_000)
+
+  it('of the chat are known to what draws its screen before the program is there, with those that take a value', async () => {
+    const { place } = await scene([])
+    const shown = [...(await vtcode(place, ['chat', '--help'])).out.matchAll(/^ {2}(--[a-z-]+)( <)?/gm)].map(([, flag, value]) => [flag, value !== undefined])
+    const known = [...textOf('plugins/surface/chat/front.ts').matchAll(/'(--[a-z-]+)': (true|false)/g)].map(([, flag, value]) => [flag, value === 'true'])
+    // Who asks for lines has no screen.
+    expect(Object.fromEntries(known)).toEqual(Object.fromEntries(shown.filter(([flag]) => flag !== '--plain')))
+  })
 
   it('--quiet leaves on stderr what goes wrong, for every verb', async () => {
     const step: Answer = { toolCalls: [call('unified_search', { action: 'list' })] }
