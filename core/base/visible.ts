@@ -47,7 +47,6 @@ export function block(name: string, content: string, attributes: Readonly<Record
   return `<${name}${shown.join('')}>\n${inner}\n</${name}>`
 }
 
-const deceptive = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 /** A test without properties is ten times as fast, and most texts pass it: every unit that a deceptive character begins with. */
 const suspicious = new RegExp(
   [
@@ -58,7 +57,7 @@ const suspicious = new RegExp(
 
 function escaped(text: string, escape: (point: number, char: string) => string): string {
   if (!suspicious.test(text)) return text
-  return text.replace(deceptive, (char, at: number) => {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, (char, at: number) => {
     const point = char.codePointAt(0)!
     return char === '\n' || char === '\t' || isDrawn(point, text, at, at + char.length) ? char : escape(point, char)
   })
@@ -67,11 +66,13 @@ function escaped(text: string, escape: (point: number, char: string) => string):
 const picture = /\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?$/u
 const cursive = ['Arabic', 'Syriac', 'Mongolian', 'Nko', 'Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Myanmar']
 const joining = `[${cursive.map((script) => `\\p{Script=${script}}`).join('')}]`
-const withinWord = { before: new RegExp(`${joining}$`, 'u'), behind: new RegExp(`^${joining}`, 'u') }
+// Tables of characters take long to look up, and hardly any text asks for these.
+let withinWord: { before: RegExp; behind: RegExp } | undefined
 
 function isDrawn(point: number, text: string, from: number, to: number): boolean {
   const [before, behind] = [() => text.slice(Math.max(0, from - 4), from), () => text.slice(to, to + 4)]
   if (point === 0x200d && picture.test(before()) && /^\p{Extended_Pictographic}/u.test(behind())) return true
+  withinWord ??= { before: new RegExp(`${joining}$`, 'u'), behind: new RegExp(`^${joining}`, 'u') }
   if (point === 0x200c || point === 0x200d) return withinWord.before.test(before()) && withinWord.behind.test(behind())
   if (point === 0xfe0e || point === 0xfe0f) return /[\p{Extended_Pictographic}\d#*]$/u.test(before())
   return point >= 0xe0100 && point <= 0xe01ef && /\p{Script=Han}$/u.test(before())

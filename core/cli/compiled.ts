@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { dirname, join } from 'node:path'
 import { freshlyCompiled, homeOf, makeFolder, programFile, sha256, takeCompiled, writeStateSync, type CompiledFile } from '../base/index.js'
 
-/** The files that are kept, each of one verb, one version of Node and one place of the program. */
+/** The files that are kept, each of one verb or of the call of one action, one version of Node and one place of the program. */
 const KEPT = 60
 
 /** By file its stamp and the number of its bytes; what V8 made of them follows, in this order. */
@@ -11,7 +11,7 @@ type Heading = [file: string, stamp: string, bytes: number][]
 let place: string | undefined
 
 /**
- * Takes what V8 made of the program when it was started for the same verb before. It lies in the user's home: what is read from it runs. Where
+ * Takes what V8 made of the program when it was started for the same work before. It lies in the user's home: what is read from it runs. Where
  * another place is meant, or the folder is anybody else's too, nothing is taken and nothing kept.
  */
 export function useCompiled(argv: readonly string[]): void {
@@ -23,13 +23,20 @@ export function useCompiled(argv: readonly string[]): void {
     if (!isOwn(existsSync(home) ? home : dirname(home))) return
     makeFolder(folder, 0o700)
     if (!isOwn(folder, 0o077)) return
-    const verb = argv.find((word) => /^[a-z]{1,20}$/.test(word) && existsSync(programFile(`plugins/surface/${word}.cjs`))) ?? 'none'
-    place = join(folder, `${verb}-${sha256(`${process.version} ${process.arch} ${programFile()}`).slice(0, 16)}`)
+    place = join(folder, `${workOf(argv)}-${sha256(`${process.version} ${process.arch} ${programFile()}`).slice(0, 16)}`)
     takeCompiled(new Map())
     takeCompiled(unpacked(readFileSync(place)))
   } catch {
     // Without a file all is compiled, and kept if there is a place for it.
   }
+}
+
+/** The verb, and of a call the action where it is one of ours: each loads files of its own, and what others left would be made anew in turn. */
+function workOf(argv: readonly string[]): string {
+  const isOurs = (folder: string, word = '') => /^[a-z_]{1,40}$/.test(word) && existsSync(programFile(`plugins/${folder}/${word}.cjs`))
+  const verb = argv.find((word) => isOurs('surface', word)) ?? 'none'
+  const at = verb === 'call' ? argv.findIndex((tool, index) => /^[a-z_]{1,40}$/.test(tool) && isOurs(tool, argv[index + 1])) : -1
+  return at === -1 ? verb : `${verb}-${argv[at]!}-${argv[at + 1]!}`
 }
 
 /** Whether a folder is the user's, and shut to all others by these bits of its mode. */

@@ -95,7 +95,7 @@ export async function parseData(bytes: Uint8Array, file: string): Promise<Data> 
   return parseText(await import('yaml'), decode(bytes, file), bytes, file)
 }
 
-const require = createRequire(import.meta.url)
+const require = (name: string): any => createRequire(import.meta.url)(name)
 
 /** A JSON document that `parseData` accepted before; positions are computed on the first request for one. */
 export function parseAgain(bytes: Uint8Array, file: string): Data {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { ValidateFunction } from 'ajv'
-import { programFile, sha256, type Schema } from '../base/index.js'
+import { load, programFile, sha256, type Schema } from '../base/index.js'
 
 export const ajvOptions = { strict: false, allErrors: true, verbose: true, validateSchema: false, validateFormats: true, logger: false } as const
 /** The text that may be given to a pattern: a longer one fits none. */
@@ -13,8 +12,7 @@ export const judgedElsewhere = ['workspace-path', 'workspace-glob'] as const
 
 // The build compiles the schemas of our own actions as it finds them bound: to load the compiler and to compile one takes as long as starting Node twice.
 
-type Built = (pattern: (text: string) => Pattern, formats: Record<string, unknown>) => ValidateFunction
-const require = createRequire(import.meta.url)
+type Built = { made: (pattern: (text: string) => Pattern, formats: Record<string, unknown>) => ValidateFunction }
 
 /** By the text of a schema, whatever it was made from: a schema that differs in a word is another one. */
 export const builtName = (schema: Schema): string => `${sha256(JSON.stringify(schema)).slice(0, 32)}.cjs`
@@ -22,7 +20,14 @@ export const builtName = (schema: Schema): string => `${sha256(JSON.stringify(sc
 /** The check that the build has made of a schema; none of a schema that the build did not know. */
 export function builtCheck(schema: Schema): ValidateFunction | undefined {
   const file = programFile(`manifests/schema/checks/${builtName(schema)}`)
-  return existsSync(file) ? (require(file) as Built)(pattern, { command: isCommand }) : undefined
+  return existsSync(file) ? (load(file) as unknown as Built).made(pattern, { command: isCommand }) : undefined
+}
+
+/** A check as a script of the program. It needs no file of the compiler's: to find that one would take longer than to check. */
+async function checkScript(check: string): Promise<string> {
+  const { default: { default: ucs2length } } = await import('ajv/dist/runtime/ucs2length.js')
+  const alone = check.replaceAll('require("ajv/dist/runtime/ucs2length")', () => `{ default: ${ucs2length.toString()} }`)
+  return `(function (exports, require) {exports.made = (pattern, formats) => { const module = {};\n${alone}\nreturn module.exports }\n})\n`
 }
 
 /** The check of a schema as a script, for the build; none where it asks for formats that are not ours. */
@@ -34,7 +39,7 @@ export async function buildCheck(schema: Schema): Promise<string | undefined> {
   ajv.addFormat('command', isCommand)
   const strange = [...JSON.stringify(schema).matchAll(/"format":"([^"]*)"/g)].some(([, name]) => !(name! in ajv.formats))
   if (strange) return undefined
-  return `module.exports = (pattern, formats) => { const module = {};\n${standalone.default(ajv, ajv.compile(schema))}\nreturn module.exports }\n`
+  return checkScript(standalone.default(ajv, ajv.compile(schema)))
 }
 
 interface Pattern {

@@ -11,7 +11,7 @@ export function readContract(name: Contract | 'thread_event.1.json'): Schema {
   return JSON.parse(readFileSync(programFile(`manifests/schema/${name}`), 'utf8'))
 }
 
-const require = createRequire(import.meta.url)
+const require = (name: string): any => createRequire(import.meta.url)(name)
 
 /** Checks a document against one of our schemas; `known` are the keys that its top may have where the schema does not list them in one place. */
 export function conform(name: Contract, value: unknown, known?: readonly string[]): ContractFault[] {

@@ -13,7 +13,7 @@ export class FrontmatterError extends Error {
 }
 
 // Both are CommonJS and needed only where skills lie: required on first use, because listing is synchronous.
-const require = createRequire(import.meta.url)
+const require = (name: string): any => createRequire(import.meta.url)(name)
 let libraries: { matter: typeof import('gray-matter'); yaml: typeof import('yaml') } | undefined
 const load = () => (libraries ??= { matter: require('gray-matter'), yaml: require('yaml') })
 

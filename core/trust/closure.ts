@@ -16,7 +16,7 @@ const MAX_SOURCE = 16 * 1_048_576
 const code = /\.[cm]?[jt]sx?$/
 const endings = ['.ts', '.mts', '.js', '.mjs', '.cjs', '.json', '/index.ts', '/index.js', '/index.mjs', '/index.cjs']
 
-const require = createRequire(import.meta.url)
+const require = (name: string): any => createRequire(import.meta.url)(name)
 let lexing: typeof import('es-module-lexer') | undefined
 
 /** Needed only where a workspace brings modules; what is agreed to is found without waiting. */

@@ -5,7 +5,7 @@ import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
 const folderOf = ({ home }: TempWorkspace): string => join(home, '.vtcode/cache/compiled')
-/** The one file that is kept after a call, or nothing. */
+/** The one file that is kept after a call of one action, or nothing. */
 const keptIn = (place: TempWorkspace): string | undefined => (existsSync(folderOf(place)) ? readdirSync(folderOf(place)).map((name) => join(folderOf(place), name))[0] : undefined)
 const read = async (place: TempWorkspace, flags: string[] = []): Promise<string> => {
   // Settings are read by a parser that is imported only then.
@@ -15,15 +15,18 @@ const read = async (place: TempWorkspace, flags: string[] = []): Promise<string>
 }
 const files = { 'a.txt': 'hello\n', 'more.yaml': 'policy: { mode: plan }\n' }
 
-it('what V8 made of the program is kept for the next start of the same verb, in a folder of the user alone, and taken as long as it is whole', async () => {
+it('what V8 made of the program is kept for the next call of the same action, in a folder of the user alone, and taken as long as it is whole', async () => {
   await using place = await tempWorkspace(files)
   expect(await read(place)).toBe('hello\n')
   const file = keptIn(place)!
   const [made, before] = [readFileSync(file), statSync(file)]
   expect([before.mode & 0o777, statSync(folderOf(place)).mode & 0o777]).toEqual([0o600, 0o700])
-  expect(file).toMatch(/\/call-[0-9a-f]{16}$/)
+  expect(file).toMatch(/\/call-unified_file-read-[0-9a-f]{16}$/)
   expect(await read(place)).toBe('hello\n')
-  // What was taken is not written again.
+  // What was taken is not written again, also not after a call of another action.
+  await vtcode(place, ['call', '--config', './more.yaml', 'unified_search', 'list', '--path', '.'])
+  expect(readdirSync(folderOf(place)).map((name) => name.replace(/-[0-9a-f]{16}$/, '')).sort()).toEqual(['call-unified_file-read', 'call-unified_search-list'])
+  expect(await read(place)).toBe('hello\n')
   expect([statSync(file).ino, statSync(file).mtimeMs]).toEqual([before.ino, before.mtimeMs])
   const broken = Buffer.from(made)
   const half = Math.floor(made.length / 2)
