@@ -80,6 +80,8 @@ export function readMessage(text: string): { message: JSONRPCMessage } | Message
   }
   const wrong = namedInVain(value) ?? metaObjection(value)
   if (wrong !== undefined) return { id: validId(value), code: -32602, text: wrong }
+  const strange = strangeMember(value)
+  if (strange !== undefined) return { id: validId(value), code: -32600, text: `Invalid request: unknown member '${strange.slice(0, 80)}'; a request has jsonrpc, id, method and params.` }
   return isMessage(value) ? { message: value } : { id: validId(value), code: -32600, text: 'Invalid request: one JSON-RPC 2.0 message is read at a time.' }
 }
 
@@ -97,23 +99,33 @@ function metaObjection(value: unknown): string | undefined {
   const wrong = (name: string, what: string) => `Invalid params: ${name} must be ${what}.`
   if (!isObject(meta)) return wrong('_meta', 'an object')
   const { progressToken: token, [TASK]: task } = meta
-  if (token !== undefined && typeof token !== 'string' && !Number.isInteger(token)) return wrong('_meta.progressToken', 'a text or a whole number')
+  if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token)) return wrong('_meta.progressToken', 'a text or a whole number')
   return task === undefined || (isObject(task) && typeof task['taskId'] === 'string') ? undefined : wrong(`_meta["${TASK}"]`, 'an object with a taskId')
 }
 const TASK = 'io.modelcontextprotocol/related-task'
 
+/** What no request has: the library would leave it without an answer. */
+function strangeMember(value: unknown): string | undefined {
+  if (!isObject(value) || typeof value['method'] !== 'string') return undefined
+  for (const name in value) if (name !== 'jsonrpc' && name !== 'id' && name !== 'method' && name !== 'params') return name
+  return undefined
+}
+
 function isMessage(value: unknown): value is JSONRPCMessage {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const { jsonrpc, id, method, params, result, error } = value as Record<string, unknown>
-  if (jsonrpc !== '2.0' || (id !== undefined && typeof id !== 'string' && !Number.isInteger(id))) return false
+  if (jsonrpc !== '2.0' || (id !== undefined && !isId(id))) return false
   if (method !== undefined) return typeof method === 'string' && (params === undefined || (typeof params === 'object' && params !== null && !Array.isArray(params)))
   return id !== undefined && (result === undefined) !== (error === undefined)
 }
 
 function validId(value: unknown): Id {
   const id = (value as { id?: unknown } | null)?.id
-  return typeof id === 'string' || Number.isInteger(id) ? (id as Id) : null
+  return isId(id) ? id : null
 }
+
+/** Beyond what is safe, two ids that differ are read as one, and the library answers none. */
+const isId = (id: unknown): id is string | number => typeof id === 'string' || Number.isSafeInteger(id)
 
 /** The id of a message that was not read whole, where it is the first or the last thing said. */
 const idAtStart = (head: string): Id => idIn(/^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*,/.exec(head))

@@ -1,3 +1,4 @@
+import { readMessage } from './frames.js'
 import { placeOf, readBeginning, type Exchange, type BeginningPlace } from './prepared.js'
 
 /** What was said to a client before the server was there. All that it sent is given to the server, whose answers to `answered` the client has. */
@@ -36,10 +37,12 @@ export default function front(): Promise<Front | undefined> {
       resolve(stayingSmall(said))
     }
     const answer = (line: string): boolean => {
-      const message = requestIn(line)
-      if (message?.method === 'notifications/initialized' && due.length === 1) return true
+      const read = readMessage(line)
+      if (!('message' in read) || !('method' in read.message)) return false
+      const { message } = read
+      if (message.method === 'notifications/initialized' && due.length === 1) return true
       const [method, exchange] = due[0]!
-      if (!message || message.method !== method || !isId(message.id) || paramsOf(message) !== exchange.params) return false
+      if (message.method !== method || !('id' in message) || said.answered.has(message.id) || paramsOf(message) !== exchange.params) return false
       due.shift()
       said.answered.set(message.id, { method, result: exchange.result })
       stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${exchange.result}}\n`)
@@ -67,14 +70,3 @@ function stayingSmall<T>(value: T): T {
 }
 
 export const paramsOf = ({ params = {} }: { params?: unknown }): string => JSON.stringify(params)
-
-const isId = (id: unknown): boolean => typeof id === 'string' || typeof id === 'number'
-
-function requestIn(line: string): { id?: unknown; method?: unknown; params?: unknown } | undefined {
-  try {
-    const value = JSON.parse(line) as unknown
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}

@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
+import { toText } from '../../../core/base/index.js'
 import type { Io } from '../../../core/index.js'
 import type { BeginningWatch } from './beginning.js'
 import type { DirectCalls } from './direct.js'
@@ -46,7 +47,7 @@ export class Wire implements Transport {
   async start(): Promise<void> {
     const take = readFrames({
       message: (message) => this.#deliver(message),
-      refuse: (id, code, text) => this.#line({ jsonrpc: '2.0', id, error: { code, message: text } }),
+      refuse: (id, code, text) => this.#refuse(id, code, text),
     })
     // Who starts a transport may listen only when it has started.
     if (this.#front) await new Promise(setImmediate)
@@ -76,14 +77,22 @@ export class Wire implements Transport {
   }
 
   #deliver(message: JSONRPCMessage): void {
-    if ('method' in message && 'id' in message) this.#due.add(message.id)
+    if ('method' in message && 'id' in message) {
+      // Nobody could tell whose answer is whose.
+      if (this.#due.has(message.id)) return this.#refuse(null, -32600, `Invalid request: the id ${toText(message.id).slice(0, 80)} is that of a request that is not answered yet.`)
+      this.#due.add(message.id)
+    }
     // A cancelled request is not answered.
-    if ('method' in message && message.method === 'notifications/cancelled') {
+    if ('method' in message && message.method === 'notifications/cancelled' && !('id' in message)) {
       this.#due.delete(message.params?.['requestId'])
       this.direct.cancel(message.params?.['requestId'])
     }
     this.beginning.asked(message)
     if (!this.direct.take(message, this)) this.onmessage?.(message)
+  }
+
+  #refuse(id: string | number | null, code: number, message: string): void {
+    this.#line({ jsonrpc: '2.0', id, error: { code, message } })
   }
 
   /** Answers that come together go out together: each write is a call of the system, which costs as much as a call of a tool. */

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from '../../support/program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const manifest = 'name: probe\ndescription: Does what a test asks of it.\neffects: [read]\ninput: { properties: { act: { enum: [say, show, wait, log] } } }\nmodule: ./probe.js\n'
 const code = `import { writeFileSync } from 'node:fs'
@@ -104,4 +104,42 @@ it('a call comes to the same on the short way and on that of the library, whatev
   const ended = new Promise((resolve) => server.on('exit', resolve))
   server.stdin.end()
   expect(await ended).toBe(0)
+})
+
+it('a message that the library would leave without an answer is refused, and of two calls with one id the second', async () => {
+  await using made = await tempWorkspace({})
+  await made.write('../home/probe/probe.yaml', 'name: probe\ndescription: Counts.\neffects: [read]\ninput: { properties: { act: { type: string } } }\nmodule: ./probe.js\n')
+  await made.write('../home/probe/probe.js', `import { appendFileSync } from 'node:fs'
+export default ({ input: { act } }, context) => {
+  appendFileSync(context.workspace.root + '/made', act + ' ')
+  return { ok: true, output: {}, text: act, content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }
+}`)
+  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\n`)
+  const call = (id: string, act: string, more = '') => `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"probe","arguments":{"act":"${act}"}}${more}}`
+  const lines = [
+    `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`,
+    call('9007199254740993', 'unsafe'),
+    call('2', 'more', ',"foo":1'),
+    call('3', 'both', ',"result":{}'),
+    call('4', 'proto', ',"__proto__":{"id":1}'),
+    '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"probe","_meta":{"progressToken":9007199254740993}}}',
+    call('6', 'one'),
+    call('6', 'two'),
+    // Only a notification cancels.
+    '{"jsonrpc":"2.0","id":7,"method":"notifications/cancelled","params":{"requestId":6}}',
+  ]
+  const { stdout, code } = await vtcode(made, ['mcp'], { stdin: `${lines.join('\n')}\n` })
+  expect(code).toBe(0)
+  const answers = stdout.trim().split('\n').map((line) => JSON.parse(line) as Line).filter(({ id }) => id !== 0)
+  expect(answers.filter(({ error }) => error)).toMatchObject([
+    { id: null, error: { code: -32600 } },
+    { id: 2, error: { code: -32600, message: "Invalid request: unknown member 'foo'; a request has jsonrpc, id, method and params." } },
+    { id: 3, error: { code: -32600 } },
+    { id: 4, error: { code: -32600 } },
+    { id: 5, error: { code: -32602, message: expect.stringContaining('_meta.progressToken') } },
+    { id: null, error: { code: -32600, message: 'Invalid request: the id 6 is that of a request that is not answered yet.' } },
+    { id: 7, error: { code: -32601 } },
+  ])
+  expect(answers.find(({ id }) => id === 6)!.result!.content[0]!.text).toBe('one')
+  expect(readFileSync(`${made.root}/made`, 'utf8')).toBe('one ')
 })

@@ -40,6 +40,8 @@ describe('the beginning of an MCP conversation', () => {
     // Asked differently, it is the server who answers.
     const other = await talk(made, [begin[0]!, begin[1]!, { id: 2, method: 'tools/list', params: { cursor: 'no such' } }])
     expect(other.find(({ id }) => id === 2)).toMatchObject({ error: { code: -32602 } })
+    // What the server would refuse is answered by nobody before.
+    for (const wrong of [{ id: 1.5 }, { jsonrpc: '1.0' }, { more: 1 }]) expect(await talk(made, [{ ...begin[0]!, ...wrong }])).toMatchObject([{ error: { code: -32600 } }])
   })
 
   it('is corrected by a changed list where the kernel says something else, and forgotten', async () => {
