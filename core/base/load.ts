@@ -58,8 +58,9 @@ export function freshlyCompiled(): ReadonlyMap<string, CompiledFile> | undefined
 }
 
 function compiledScript(file: string): CompiledScript {
-  const { mtimeMs, size } = statSync(file)
-  const stamp = `${mtimeMs} ${size}`
+  const { mtimeMs, ctimeMs, size } = statSync(file)
+  // Some who install programs give each file of each version one time.
+  const stamp = `${mtimeMs} ${ctimeMs} ${size}`
   const before = known.get(file)
   const cachedData = before?.stamp === stamp ? before.data : undefined
   const script = new Script(readFileSync(file, 'utf8'), { filename: file, ...(cachedData && { cachedData }) })

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readdirSync, readFileSync, rmSync, statSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freshlyCompiled, homeOf, makeFolder, programFile, sha256, takeCompiled, writeStateSync, type CompiledFile } from '../base/index.js'
 
@@ -20,12 +20,12 @@ export function useCompiled(argv: readonly string[]): void {
     const home = homeOf({})
     const folder = join(home, 'cache', 'compiled')
     // Nothing is made in a home that is not the user's: those who look at it later are to find it as it was.
-    if (!isOwn(existsSync(home) ? home : dirname(home))) return
+    if (!isOwn(lstatSync(existsSync(home) ? home : dirname(home)))) return
     makeFolder(folder, 0o700)
-    if (!isOwn(folder, 0o077)) return
+    if (!isOwn(lstatSync(folder), 0o077)) return
     place = join(folder, `${workOf(argv)}-${sha256(`${process.version} ${process.arch} ${programFile()}`).slice(0, 16)}`)
     takeCompiled(new Map())
-    takeCompiled(unpacked(readFileSync(place)))
+    takeCompiled(unpacked(readOwn(place)))
   } catch {
     // Without a file all is compiled, and kept if there is a place for it.
   }
@@ -39,10 +39,23 @@ function workOf(argv: readonly string[]): string {
   return at === -1 ? verb : `${verb}-${argv[at]!}-${argv[at + 1]!}`
 }
 
-/** Whether a folder is the user's, and shut to all others by these bits of its mode. */
-function isOwn(folder: string, shut = 0): boolean {
-  const { uid, mode } = lstatSync(folder)
+/** Whether it is the user's, and shut to all others by these bits of its mode. */
+function isOwn({ uid, mode }: Stats, shut = 0): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & shut) === 0)
+}
+
+const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+
+/** Judged when it is open: a folder may have become another one since it was looked at. */
+function readOwn(file: string): Buffer {
+  const fd = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    const stats = fstatSync(fd)
+    if (!stats.isFile() || !isOwn(stats, 0o077)) throw new Error('it is not ours')
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
 }
 
 /** Keeps what V8 has compiled in this run for the next start. What cannot be written costs time then, nothing else. */

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { inside } from '../../../core/base/index.js'
+import { homeOf, inside } from '../../../core/base/index.js'
 
 /** Programs and libraries of the system. Of `/nix` neither the socket of its daemon nor its database. */
 const system = [
@@ -98,7 +98,7 @@ export function nodeMounts(home: string): Mount[] {
 export const startupPlaces = (home: string): string[] => startups.map((name) => join(home, name)).filter((path) => existsSync(path) && realPlace(path) === path)
 
 /** Real paths of what is secret and there, in the home and in the system. */
-export const secretsOf = (home: string): string[] => present(secrets.map((name) => join(home, name)))
+export const secretsOf = (home: string): string[] => present([...secrets.map((name) => join(home, name)), homeOf({})])
 export const secretsOfSystem = (): string[] => (process.getuid?.() === 0 ? present(systemSecrets) : [])
 
 /** Real paths of those that are there and that the sandbox gets to. */

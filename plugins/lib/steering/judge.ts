@@ -2,6 +2,7 @@ import { dirname, join, relative } from 'node:path'
 import { inside } from '../../../core/base/index.js'
 import { gitFolderAbove, gitFolderAt, isThere } from '../git/index.js'
 import { beginsEntry, denied, judgeName, type SteeringVerdict } from './names.js'
+import { homeWithin } from './paths.js'
 import { absentInGit, changesInGit } from './table.js'
 import { folderNames, steeringBelow } from './tree.js'
 
@@ -25,6 +26,7 @@ export function onceWritten(paths: readonly string[], root: string): (path: stri
  */
 export function judgePath(path: string, root: string, { whole = false, configured = [], has }: PathContext = {}): SteeringVerdict | undefined {
   const real = join(root, path)
+  if (homeWithin(root).some((home) => inside(home, real) || (whole && inside(real, home)))) return denied(path)
   const own = judgeName(path) ?? judgeGit(path, root, has)
   if (own?.verdict === 'deny') return own
   const place = configured.find((one) => inside(one, real) || (whole && inside(real, one)))

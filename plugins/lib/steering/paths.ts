@@ -1,5 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { homeOf, inside } from '../../../core/base/index.js'
 import { entriesOf, foldersWithin, gitFolderAt, isGitFolder, isThere, linksIn, named, realPathOf, type GitFolder } from '../git/index.js'
 import { configuredPlaces } from './configured.js'
 import { absentInGit, changesInGit, steeringNames } from './table.js'
@@ -48,12 +49,18 @@ export async function steeringPaths(root: string, cwd = root): Promise<SteeringP
   const nearest = gitFoldersAround(cwd, root).filter((folder) => gits.includes(folder))
   const inTurn = [...new Set([...nearest, ...gits])]
   const whole = inTurn.slice(mostWritten)
-  const git = [...inTurn.slice(0, mostWritten).flatMap(placesInGit), ...(await configuredPlaces(root))]
+  const git = [...inTurn.slice(0, mostWritten).flatMap(placesInGit), ...(await configuredPlaces(root)), ...homeWithin(root)]
   const readOnly = [...names.filter((path) => !isGitDirectory(path)).map(realPathOf), ...git.filter((path) => existsSync(path)), ...whole]
   const absent = [...rootNames().map((name) => join(root, name)), ...git].filter((path) => !isThere(path))
   const writable = exceptions().map((path) => join(root, path)).filter((path) => existsSync(path))
   const links = [...names, ...git].filter((path) => isThere(path) && lstatSync(path).isSymbolicLink())
   return { readOnly: outerFirst(readOnly), writable, absent: [...new Set(absent)], links: [...new Set(links)], names: found, gitFolders: gits, gitLinks, whole }
+}
+
+/** The home of this program, where VTCODE_HOME put it into the workspace with this real path, under whatever name. */
+export function homeWithin(root: string): string[] {
+  const home = realPathOf(homeOf({}))
+  return home !== root && inside(root, home) && home !== join(root, '.vtcode') ? [home] : []
 }
 
 /** Every folder of a repository that the found names are or name. */

@@ -1,8 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { vtcode } from '../../support/program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const folderOf = ({ home }: TempWorkspace): string => join(home, '.vtcode/cache/compiled')
 /** The one file that is kept after a call of one action, or nothing. */
@@ -47,4 +48,38 @@ it('nothing is taken from a folder that anybody else may write or read, and noth
   chmodSync(folderOf(place), 0o700)
   expect(await read(place, ['--home', join(place.home, 'another')])).toBe('hello\n')
   expect([keptIn(place), existsSync(join(place.home, 'another/.vtcode/cache/compiled'))]).toEqual([undefined, false])
+})
+
+it('what is no file, a link, or open to others in the place of what is kept is not taken, and a start that finds it ends as ever', async () => {
+  await using place = await tempWorkspace(files)
+  expect(await read(place)).toBe('hello\n')
+  const file = keptIn(place)!
+  const planted: Record<string, () => void> = {
+    'a link': () => (renameSync(file, join(place.home, 'aside')), symlinkSync(join(place.home, 'aside'), file)),
+    'a pipe that nobody writes to': () => (rmSync(file), execFileSync('mkfifo', [file])),
+    'a file that others may write': () => chmodSync(file, 0o666),
+  }
+  for (const [what, plant] of Object.entries(planted)) {
+    plant()
+    expect([what, await read(place)]).toEqual([what, 'hello\n'])
+    // What was not taken is made anew.
+    expect([what, statSync(keptIn(place)!).isFile(), statSync(keptIn(place)!).mode & 0o777]).toEqual([what, true, 0o600])
+  }
+})
+
+it('a file of the program that was replaced by one of the same size and time runs as it is now', async () => {
+  await using place = await tempWorkspace(files)
+  const program = join(place.home, 'program')
+  cpSync(dirname(dirname(bin)), join(program, 'dist'), { recursive: true })
+  cpSync(join(dirname(dirname(dirname(bin))), 'package.json'), join(program, 'package.json'))
+  symlinkSync(join(dirname(dirname(dirname(bin))), 'node_modules'), join(program, 'node_modules'))
+  const verb = join(program, 'dist/plugins/surface/call.cjs')
+  const text = readFileSync(verb, 'utf8')
+  const help = (say: string) => {
+    writeFileSync(verb, text.replace('Usage: vtcode call', say))
+    utimesSync(verb, 456_789_000, 456_789_000)
+    return execFileSync(process.execPath, [join(program, 'dist/core/bin.js'), 'call', '--help'], { env: surroundings(place), encoding: 'utf8' })
+  }
+  expect(help('Usage: vtcode call')).toContain('Usage: vtcode call ')
+  expect(help('Usage: vtcode CALL')).toContain('Usage: vtcode CALL ')
 })

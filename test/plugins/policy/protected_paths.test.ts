@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, symlink } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -174,6 +175,17 @@ describe('protected paths', () => {
         expect([mode, words, exit, (JSON.parse(stdout) as { error: { code: string } }).error.code]).toEqual([mode, words, 1, 'VT_POLICY_NEEDS_APPROVAL'])
       }
     }
+  })
+
+  it('cover the home of this program where VTCODE_HOME puts it into the workspace: no tool writes there, no sandboxed command sees it', async () => {
+    await using workspace = await tempWorkspace({ 'state/login.json': 'k', 'a.txt': '' })
+    const call = async (...words: string[]) => (await vtcode(workspace, ['call', '--mode', 'full-auto', ...words], { env: { VTCODE_HOME: join(workspace.root, 'state') } })).stdout
+    const written = [['write', '--path', 'state/cache/compiled/x', '--content', 'x'], ['move', '--path', 'state', '--destination', 'b'], ['delete', '--path', 'state/login.json']]
+    for (const words of written) expect(await call('unified_file', ...words)).toContain('VT_POLICY_DENIED')
+    // What it writes nobody can tell from its words.
+    const output = await call('unified_exec', 'run', '--command', 'p=sta; echo x > ${p}te/y; cat ${p}te/login.json; mv ${p}te b')
+    expect(output).not.toMatch(/"stdout":"k/)
+    expect([await workspace.read('state/login.json'), existsSync(join(workspace.root, 'state/y')), existsSync(join(workspace.root, 'b'))]).toEqual(['k', false, false])
   })
 
   it('may be read', async () => {
