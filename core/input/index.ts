@@ -1,5 +1,5 @@
 export { answerAs, ownNames, partFor } from './alias.js'
-export { constraintOf, limitedBy, type Constraint } from './constraints.js'
+export { constraintOf, limitedBy } from './constraints.js'
 export { effectsIn } from './infer.js'
 export { confine } from './normalize.js'
 export { patchedPaths, placesOf } from './places.js'

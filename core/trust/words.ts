@@ -14,7 +14,7 @@ const unescapedAnsi = (text: string): string => unescaped(text.replace(/\\([0-7]
 const piece = /\\\n|\\([^])|\$'((?:[^'\\]|\\[^])*)'?|'([^']*)'?|"((?:[^"\\]|\\[^])*)"?|([\s;&|<>()`]+)|([^\\'"\s;&|<>()`$]+|[^])/g
 
 /** The words that a shell makes of a text, quotes and backslashes taken out, and those of each word that is a command line again. */
-export function commandLineWords(text: string, depth = 0): string[] {
+function commandLineWords(text: string, depth = 0): string[] {
   const words: string[] = []
   let word: string | undefined
   const add = (part: string): void => void (word = (word ?? '') + part)

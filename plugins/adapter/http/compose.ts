@@ -51,7 +51,7 @@ function segment(name: string, value: unknown): string {
 }
 
 /** The texts a template stands for: none when a property of it is absent, several for a list. Values of other forms are resolved elsewhere. */
-export function templateTexts(template: unknown, field: string, input: Readonly<JsonObject>): string[] {
+function templateTexts(template: unknown, field: string, input: Readonly<JsonObject>): string[] {
   if (typeof template !== 'string') return []
   const pieces = parseReference(template, refuse)
   const [only] = pieces

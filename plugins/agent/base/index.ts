@@ -1,6 +1,6 @@
 export { alarm, clock, random, seeded, uuidOf, type Alarm } from './clock.js'
 export type { AgentProviders, Approve, CallTraits, Cause, Clock, Component, Delta, DeltaSink, EventSink, GivenComponents, Log, ModelText, Random, Store } from './components.js'
-export type { ChildReport, ChildState, ChildStatus, GroundedFact } from './delegation_types.js'
+export type { ChildReport, ChildStatus, GroundedFact } from './delegation_types.js'
 export { callIdentity, traitsOfCall, isQuiet, meaningOf, meaningsIn, subjectOf, type Meaning } from './effects.js'
 export { AgentError, hintOf, messageOf } from './errors.js'
 export { factTable, waitsForDisk, type ArtifactName, type AskedTask, type Fact, type FactOf, type JournalRecord, type SessionSchedule, type SessionTask, type Told } from './facts.js'

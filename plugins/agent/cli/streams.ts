@@ -6,7 +6,7 @@ import { documentText, say } from '../../lib/terminal/index.js'
 import { alarm, type EventSink } from '../base/index.js'
 
 /** Writes and waits for a slow reader, but not for one that is gone. */
-export async function writeAndWait(stream: NodeJS.WritableStream, text: string, signal: AbortSignal): Promise<void> {
+async function writeAndWait(stream: NodeJS.WritableStream, text: string, signal: AbortSignal): Promise<void> {
   if (!stream.write(text) && !signal.aborted) await once(stream, 'drain', { signal }).catch(() => {})
 }
 

@@ -9,7 +9,7 @@ function fixedPart(glob: string): string[] {
 }
 
 /** Whether one path may match both globs: where nobody can tell, it may. */
-export function mayOverlap(one: string, other: string): boolean {
+function mayOverlap(one: string, other: string): boolean {
   const [a, b] = [fixedPart(one), fixedPart(other)]
   return a.slice(0, b.length).every((part, index) => part === b[index])
 }

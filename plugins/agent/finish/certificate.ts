@@ -56,7 +56,7 @@ const schema = object({
   tracker: { type: ['object', 'null'] },
   digest,
 }) as Schema
-export const largestCertificate = 1024 * 1024
+const largestCertificate = 1024 * 1024
 
 /** Reads a certificate that anybody may have written. Throws VT_CERTIFICATE_INVALID, and VT_CERTIFICATE_DAMAGED where its digest is another. */
 export async function readCertificate(said: string): Promise<Certificate> {

@@ -1,6 +1,6 @@
 export { certificateOf, differencesOf, readCertificate, type Certificate } from './certificate.js'
 export { endingOf } from './ending.js'
-export { decide, type Circumstances, type Decision } from './decide.js'
+export { decide, type Circumstances } from './decide.js'
 export { Finish, type FinishOptions } from './finish.js'
 export { finishing, type FinishState } from './state.js'
 export { addItem, createTracker, itemLines, updateTracker } from './tracker.js'

@@ -90,7 +90,7 @@ export async function homeOfSession(here: string, id: string | 'last', env: Env)
 }
 
 /** The workspaces in which there were sessions, the one used last first. */
-export async function knownWorkspaces(env: Env): Promise<string[]> {
+async function knownWorkspaces(env: Env): Promise<string[]> {
   return [...new Set((await entriesOf(env)).map(({ workspace }) => workspace).reverse())]
 }
 

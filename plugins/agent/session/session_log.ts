@@ -13,7 +13,7 @@ async function logFiles(ref: string): Promise<string[]> {
 }
 
 /** Whether a session has left events. */
-export const hasEvents = async (workspace: Workspace, id: string): Promise<boolean> =>
+const hasEvents = async (workspace: Workspace, id: string): Promise<boolean> =>
   validId(id) && (await workspace.stat(`${callsFolder}/${id}/events.jsonl`).catch(() => undefined)) !== undefined
 
 /** All events of a session as bytes, in pieces, in order. Throws VT_SESSION_NOT_FOUND. */

@@ -2,7 +2,7 @@ import { visibleJson, type Failure, type Next, type Problem, type Success } from
 import { valueText } from './value_text.js'
 
 /** A call as a text that a model reads and copies. */
-export const callText = ({ tool, input }: Next): string => `${tool} ${visibleJson(JSON.stringify(input))}`
+const callText = ({ tool, input }: Next): string => `${tool} ${visibleJson(JSON.stringify(input))}`
 
 /** What a model reads of a success: its text, or its value as JSON, then the call that goes on where the text does not say it, then its notices. */
 export function successText(result: Success): string {

@@ -1,2 +1,2 @@
 export { memoryJobs } from './memory.js'
-export type { Job, JobCounts, JobEngine, JobHandler, JobResult, JobWorker } from './types.js'
+export type { Job, JobEngine, JobWorker } from './types.js'

@@ -1,3 +1,3 @@
-export { allowedHere, type AllowedHere } from './adopted.js'
+export { allowedHere } from './adopted.js'
 export { difference, ownText, requireWithin, writeDraft, type FileDraft } from './draft.js'
 export { settingsDraft, settingsFile } from './settings.js'

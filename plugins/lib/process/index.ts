@@ -1,7 +1,7 @@
 export { printed } from './capture.js'
 export { drain } from './drain.js'
 export { jsonLines } from './json_lines.js'
-export { leftProcesses, markName, type LeftProcess } from './left_processes.js'
+export { leftProcesses, markName } from './left_processes.js'
 export { outputPipes, PipeMaker, type OutputPipes } from './pipes.js'
 export { bytesRead, watchable } from './resource_limits.js'
 export { lines } from './lines.js'

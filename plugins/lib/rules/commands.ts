@@ -184,7 +184,7 @@ async function inAll(word: string, places: WordPlace[]): Promise<boolean> {
   return places.length > 0
 }
 
-export const shownCommand = (argv: Argv): string => {
+const shownCommand = (argv: Argv): string => {
   const text = argv.map((word) => word.text).join(' ')
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }

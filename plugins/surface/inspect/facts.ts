@@ -68,7 +68,7 @@ export class FreshKernel {
 const signature = (kernel: Kernel): string => kernel.watched().map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0).join()
 
 /** All of it, secrets and all: whoever sends it on redacts it. */
-export function kernelFacts(kernel: Kernel): KernelFacts {
+function kernelFacts(kernel: Kernel): KernelFacts {
   const contributions = kernel.contributions()
   const diagnostics = [...kernel.diagnostics(), ...kernel.skills().diagnostics]
   const listed = new Set(kernel.tools({ audience: 'agent' }).map(({ name }) => name))

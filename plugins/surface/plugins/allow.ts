@@ -5,7 +5,7 @@ import { confirmed, interactive, oneLine } from '../../lib/terminal/index.js'
 import { slotMeant } from './bench.js'
 
 /** The rules that let its tools run unasked and nothing else: one a slot, and one a server, whose tools are known once it runs. */
-export function rulesFor({ name, contributions }: Pick<Inspection, 'name' | 'contributions'>): string[] {
+function rulesFor({ name, contributions }: Pick<Inspection, 'name' | 'contributions'>): string[] {
   const rules = contributions.flatMap((contribution) => {
     const { kind, name: own, manifest, stage } = contribution
     const slot = slotMeant(contribution)

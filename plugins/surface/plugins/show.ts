@@ -47,7 +47,7 @@ export function located({ message, files: [file = ''] }: Pick<Diagnostic, 'messa
   return way === '' || way.startsWith('..') || message.includes(file.replace(/:\d+$/, '')) ? message : `${way}: ${message}`
 }
 
-export const powerLines = ({ id, serves, effects, does, reads }: Permission): string[] => [
+const powerLines = ({ id, serves, effects, does, reads }: Permission): string[] => [
   `  ${oneLine(id)}${serves === undefined ? '' : `  ${oneLine(serves)}`}${effects ? `  [${effects.join(', ')}]` : ''}`,
   ...does.map((deed) => `    ${oneLine(deed)}`),
   ...(reads.length > 0 ? [`    reads ${oneLine(reads.join(', '))}`] : []),

@@ -48,7 +48,7 @@ export async function readDiff(folder: string, { base, staged, commit }: DiffFla
 }
 
 /** The parts of a patch under their paths: both come in one order. */
-export function filesOfPatch(patch: string, paths: readonly string[], linesAt: (path: string) => Promise<number>): ChangedFile[] {
+function filesOfPatch(patch: string, paths: readonly string[], linesAt: (path: string) => Promise<number>): ChangedFile[] {
   const parts = patch.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '))
   if (parts.length !== paths.length) throw new Error(`git shows ${parts.length} changed files and counts ${paths.length}.`)
   return parts.map((part, index) => {

@@ -116,7 +116,7 @@ function builtIn(kernel: Kernel, env: Env, { name, contribution, options }: Prov
 }
 
 /** The settings as somebody who says things. */
-export function sayer(kernel: Kernel, id: string, name: string, file: string | undefined): Contribution {
+function sayer(kernel: Kernel, id: string, name: string, file: string | undefined): Contribution {
   return { id, name, plugin: 'user', kind: 'provider', layer: 'user', file: file ?? homeOf({}), root: kernel.workspace, manifest: {} }
 }
 

@@ -21,7 +21,7 @@ export type WantedPart =
   | { by: 'lines'; first: number; size?: number; max: number }
 
 /** Most bytes of text in one answer. */
-export const mostReadBytes = 1024 * 1024
+const mostReadBytes = 1024 * 1024
 
 /** What a call asks for. Throws VT_INPUT_CONFLICT for line and byte fields together, VT_INPUT_INVALID. */
 export function wanted({ input }: Call<ReadInput>): WantedPart {
