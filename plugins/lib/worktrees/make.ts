@@ -1,12 +1,13 @@
-import { cpSync, existsSync, lstatSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, statfsSync, writeFileSync, type BigIntStats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
 import { worktreesFolder } from '../../../core/trust/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { entriesOf, repositoryAt, runGit, smallText, type Repository } from '../git/index.js'
+import { entriesOf, repositoryAt, smallText, type Repository } from '../git/index.js'
 import { ownFolder } from '../state/index.js'
+import { keptBy, takeKept } from './kept.js'
 import { asInput, isLeftOut, pathsIn, standsBelow } from './names.js'
-import { askStore, copyIndex, dropWorktree, noteTree, noWorktree, placesOfTree, saidBy, type Worktree } from './place.js'
+import { askStore, copyIndex, dropWorktree, listFiles, noteTree, noWorktree, placesOfTree, together, type How, type TreePlaces, type Worktree } from './place.js'
 
 export interface NewWorktree {
   id: string
@@ -34,24 +35,28 @@ export async function makeWorktree(workspace: Workspace, { id, session, isHidden
   const repository = await repositoryFor(workspace)
   const places = placesOfTree(workspace, id)
   const how = signal ? { signal } : {}
-  let paths: string[] = []
+  let files = new Map<string, BigIntStats>()
   try {
-    paths = await presentPaths(workspace.root, isHidden, how)
+    const [present, kept] = await Promise.all([presentFiles(workspace.root, isHidden, how), keptBy(repository, workspace.root, how)])
+    files = present
     await layOut(workspace, id, repository)
+    const taken = kept ? await takeKept(workspace, places, kept, files, how) : new Set()
+    const rest = [...files.keys()].filter((path) => !taken.has(path))
     // Each as it is: files beyond the threshold are written to one pack, unchanged and at once.
-    await askStore(workspace, places, ['-c', 'core.bigFileThreshold=1', '-c', 'core.compression=1', 'update-index', '--add', '--remove', '-z', '--stdin'], { files: workspace.root, input: asInput(paths), ...how })
-    const tree = (await askStore(workspace, places, ['write-tree'], how)).toString().trim()
-    const commit = (await askStore(workspace, places, ['commit-tree', '-m', 'The files of the workspace as they were.', tree], how)).toString().trim()
-    await askStore(workspace, places, ['-c', 'checkout.workers=2', 'checkout-index', '--all', '--index', '--quiet'], how)
+    const whole = ['-c', 'core.bigFileThreshold=1', '-c', 'core.compression=1', 'update-index', '--add', '--remove', '-z', '--stdin']
+    if (rest.length > 0 || taken.size === 0) await askStore(workspace, places, whole, { files: workspace.root, input: asInput(rest), ...how })
+    copyIndex(join(places.store, 'index'), join(places.store, 'index.now'))
+    const objects = taken.size > 0 ? kept?.objects : undefined
+    const [{ commit, isPart }] = await together(committed(workspace, places, objects, how), askStore(workspace, places, ['checkout-index', '--all', '--index', '--quiet'], { objects, ...how }))
     writeFileSync(join(places.store, 'HEAD'), `${commit}\n`)
     const own = join(places.root, '.git')
-    cpSync(places.store, own, { recursive: true })
+    cpSync(places.store, own, { recursive: true, filter: isPart })
     copyIndex(join(places.store, 'index'), join(own, 'index'))
     const made = { id, root: places.root, store: places.store, commit }
     await noteTree(workspace, made, session)
     return made
   } catch (error) {
-    const full = lacksRoom(places.root, workspace.root, paths)
+    const full = lacksRoom(places.root, files)
     await dropWorktree(workspace, id).catch(() => {})
     if (error instanceof VtError && error.code === 'VT_CALL_ABORTED') throw error
     if (full) throw noWorktree('there is no space left on the disk')
@@ -61,29 +66,43 @@ export async function makeWorktree(workspace: Workspace, { id, session, isHidden
 
 const asRefusal = (error: VtError): VtError => (error.code === 'VT_AGENT_NO_WORKTREE' ? error : noWorktree(error.message.replace(/\.$/, '')))
 
+/**
+ * Notes what is in the index as a commit. With what the repository of the workspace lends all of it is packed, so that nothing stays
+ * borrowed. Tells which files beside the worktree then belong to a repository of its own.
+ */
+async function committed(workspace: Workspace, places: TreePlaces, objects: string | undefined, how: How): Promise<{ commit: string; isPart: (path: string) => boolean }> {
+  const ask = async (args: string[], more: { objects?: string; input?: Buffer } = {}) => (await askStore(workspace, places, args, { index: 'index.now', ...more, ...how })).toString().trim()
+  const tree = await ask(['write-tree', '--missing-ok'])
+  const commit = await ask(['commit-tree', '-m', 'The files of the workspace as they were.', tree])
+  if (objects === undefined) return { commit, isPart: (path) => !path.endsWith('/index.now') }
+  const whole = ['-c', 'core.compression=1', 'pack-objects', '--revs', '--window=0', '--delta-base-offset', '--threads=1', '-q', join(places.store, 'objects/pack/pack')]
+  const pack = await ask(whole, { objects, input: Buffer.from(`${commit}\n`) })
+  const others = new RegExp(`/(index\\.now|objects/[0-9a-f]{2}|objects/pack/(?!pack-${pack}\\.)[^/]+)$`)
+  return { commit, isPart: (path) => !others.test(path) }
+}
+
 /** Whether there is less room than the files take: git does not say of every file why it could not be written. */
-function lacksRoom(place: string, root: string, paths: readonly string[]): boolean {
+function lacksRoom(place: string, files: ReadonlyMap<string, BigIntStats>): boolean {
   try {
-    const { bavail, bsize } = statfsSync(dirname(place))
-    return bavail * bsize < paths.reduce((bytes, path) => bytes + (lstatSync(join(root, path), { throwIfNoEntry: false })?.size ?? 0), 0)
+    const { bavail, bsize } = statfsSync(dirname(place), { bigint: true })
+    return bavail * bsize < [...files.values()].reduce((bytes, { size }) => bytes + size, 0n)
   } catch {
     return false
   }
 }
 
 /** Every file and link that belongs to the copy, once. */
-async function presentPaths(root: string, isHidden: NewWorktree['isHidden'], how: { signal?: AbortSignal }): Promise<string[]> {
-  const list = async (...what: string[]): Promise<Buffer> => {
-    const ended = await runGit(['ls-files', '-z', ...what], { folder: root, workspace: root, seconds: 120, ...how })
-    if (typeof ended === 'string') throw noWorktree(ended)
-    if (ended.exit_code !== 0) throw noWorktree(`git says: ${saidBy(ended.message)}`)
-    return ended.output
-  }
-  const [known, others] = await Promise.all([list('--cached'), list('--others', '--exclude-standard')])
+async function presentFiles(root: string, isHidden: NewWorktree['isHidden'], how: How): Promise<Map<string, BigIntStats>> {
+  const [known, others] = await Promise.all([listFiles(root, ['--cached'], how), listFiles(root, ['--others', '--exclude-standard'], how)])
   const stands = standsBelow(root)
   // What is set for this workspace holds in the copy, also where git ignores it.
   const all = new Set([...pathsIn(known), ...pathsIn(others), ...settingsBelow(root)])
-  return [...all].filter((path) => !isLeftOut(path) && isHidden?.(path) !== true && stands(path))
+  const files = new Map<string, BigIntStats>()
+  for (const path of all) {
+    const stat = isLeftOut(path) || isHidden?.(path) === true ? undefined : stands(path)
+    if (stat) files.set(path, stat)
+  }
+  return files
 }
 
 const mostSettings = 20_000

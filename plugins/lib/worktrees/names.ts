@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs'
+import { lstatSync, type BigIntStats } from 'node:fs'
 import { dirname } from 'node:path'
 import { decodeName, encodeName } from '../../../core/base/index.js'
 import { ownFolders } from '../../../core/workspace/index.js'
@@ -21,10 +21,10 @@ export function isLeftOut(path: string): boolean {
   return names.includes('.git') || names.includes('..') || path.endsWith('/') || (names[0] === '.vtcode' && ownFolders.includes(names[1] ?? ''))
 }
 
-/** Tells of paths below a folder whether a file or a link lies there, in folders that are no links. */
-export function standsBelow(root: string): (path: string) => boolean {
+/** Tells of paths below a folder what lies there, be it a file or a link, in folders that are no links. */
+export function standsBelow(root: string): (path: string) => BigIntStats | undefined {
   const folders = new Map<string, boolean>([['.', true]])
-  const at = (path: string) => lstatSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from(decodeName(path))]), { throwIfNoEntry: false })
+  const at = (path: string) => lstatSync(placeOf(root, decodeName(path)), { bigint: true, throwIfNoEntry: false })
   const isFolder = (path: string): boolean => {
     const known = folders.get(path)
     if (known !== undefined) return known
@@ -33,8 +33,8 @@ export function standsBelow(root: string): (path: string) => boolean {
     return found
   }
   return (path) => {
-    if (!isFolder(dirname(path))) return false
-    const stat = at(path)
-    return stat !== undefined && (stat.isFile() || stat.isSymbolicLink())
+    const stat = isFolder(dirname(path)) ? at(path) : undefined
+    return stat?.isFile() || stat?.isSymbolicLink() ? stat : undefined
   }
 }
+const placeOf = (root: string, name: string | Buffer): string | Buffer => (typeof name === 'string' ? `${root}/${name}` : Buffer.concat([Buffer.from(`${root}/`), name]))

@@ -16,6 +16,8 @@ export interface Worktree {
   /** The commit of the files as they were, in both. */
   commit: string
 }
+export type TreePlaces = Pick<Worktree, 'root' | 'store'>
+export type How = Pick<GitRun, 'signal'>
 /** What the sealed note beside a worktree says. */
 interface Note {
   commit: string
@@ -84,6 +86,8 @@ interface StoreRun extends Pick<GitRun, 'input' | 'signal' | 'most'> {
   files?: string
   /** Default: the index of the files as they were. */
   index?: string
+  /** Absolute: objects of another repository, which are read for this one run. */
+  objects?: string | undefined
 }
 const seconds = 600
 
@@ -91,18 +95,33 @@ const seconds = 600
  * What git prints that is run on the repository beside a worktree. Settings, attributes and hooks are those of that repository, so ours: no
  * filter is run and no end of a line changed, whatever the files say. Throws `noWorktree` with git's words, VT_CALL_ABORTED.
  */
-export async function askStore(workspace: Pick<Workspace, 'root'>, tree: Pick<Worktree, 'root' | 'store'>, args: readonly string[], { files = tree.root, index = 'index', ...run }: StoreRun = {}): Promise<Buffer> {
+export async function askStore(workspace: Pick<Workspace, 'root'>, tree: TreePlaces, args: readonly string[], { files = tree.root, index = 'index', ...run }: StoreRun = {}): Promise<Buffer> {
   const ended = await runStore(workspace, tree, args, { files, index, ...run })
   if (ended.exit_code === 0) return ended.output
   throw noWorktree(`git says: ${saidBy(ended.message)}`)
+}
+
+/** What the repository of a folder lists of its files, as `git ls-files -z` prints it. No filter is run. Throws VT_AGENT_NO_WORKTREE, VT_CALL_ABORTED. */
+export async function listFiles(folder: string, what: readonly string[], how: How): Promise<Buffer> {
+  const ended = await runGit(['ls-files', '-z', ...what], { folder, workspace: folder, seconds: 120, ...how })
+  if (typeof ended === 'string') throw noWorktree(ended)
+  if (ended.exit_code !== 0) throw noWorktree(`git says: ${saidBy(ended.message)}`)
+  return ended.output
+}
+
+/** Both, waited for also where one fails: what runs still writes. */
+export async function together<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other])
+  return [await one, await other]
 }
 
 /** What git said, on one line: of several files that it could not write the first. */
 export const saidBy = (message: string): string => message.trim().split('\n').slice(0, 3).join('; ').slice(0, 300) || 'nothing'
 
 /** The same, however git ends. */
-export async function runStore(workspace: Pick<Workspace, 'root'>, { root, store }: Pick<Worktree, 'root' | 'store'>, args: readonly string[], { files = root, index = 'index', ...run }: StoreRun = {}) {
-  const env = { ...gitAlone, GIT_DIR: store, GIT_WORK_TREE: files, GIT_INDEX_FILE: join(store, index), ...author }
+export async function runStore(workspace: Pick<Workspace, 'root'>, { root, store }: TreePlaces, args: readonly string[], { files = root, index = 'index', objects, ...run }: StoreRun = {}) {
+  const lent = objects !== undefined && { GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(objects) }
+  const env = { ...gitAlone, GIT_DIR: store, GIT_WORK_TREE: files, GIT_INDEX_FILE: join(store, index), ...author, ...lent }
   const ended = await runGit(['-c', 'core.fsync=none', ...args], { folder: files, workspace: workspace.root, env, seconds, ...run })
   if (typeof ended === 'string') throw noWorktree(ended)
   return ended

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
@@ -92,6 +92,49 @@ describe('a worktree', () => {
     expect(await worktreeAt(s.workspace, 'ses_a')).toEqual(tree)
     await dropWorktree(s.workspace, 'ses_a')
     expect([await worktreeAt(s.workspace, 'ses_a'), readdirSync(join(s.root, '.vtcode/worktrees'))]).toEqual([undefined, ['.gitignore']])
+  })
+
+  it('takes from the repository what that has byte for byte, and nothing else: no file that git made another of or that changed unseen, nothing hidden, past or borrowed', async () => {
+    const s = await scene({ 'past.txt': 'what was\n', '.gitattributes': '*.rot filter=rot\n*.crlf text eol=crlf\n*.id ident\n' })
+    for (const way of ['clean', 'smudge']) s.git('config', `filter.rot.${way}`, "tr 'a-m' 'n-z'")
+    s.git('config', 'core.fileMode', 'false')
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`d${at % 4}/f${at}.txt`, `file ${at}\n`.repeat(20)]))
+    const names = { 'past.txt': null, 'secret.txt': 'hidden\n', 'a.rot': 'aaaa\n', 'a.crlf': 'a\r\nb\r\n', 'a.id': '$Id: 1 $\n', 'sly.txt': 'one\n', 'lost.txt': 'lost\n', 'run.sh': { runs: 'echo\n' }, 'é\t\n.txt': 'name\n' }
+    s.put(s.root, { ...many, ...names })
+    // Git sees each long after it was written.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    s.git('add', '-A')
+    s.git('commit', '-qm', 'two')
+    const idOf = (name: string) => s.git('rev-parse', name).trim()
+    const unseen = [idOf('HEAD~:past.txt'), idOf('HEAD:secret.txt'), idOf('HEAD~')]
+    const lost = idOf('HEAD:lost.txt')
+    // Of what it has of these files nothing tells that it is not what they are, but for its length.
+    const { atime, mtime } = lstatSync(join(s.root, 'sly.txt'))
+    writeFileSync(join(s.root, 'sly.txt'), 'two\n')
+    utimesSync(join(s.root, 'sly.txt'), atime, mtime)
+    s.git('update-index', '--assume-unchanged', 'sly.txt')
+    s.put(s.root, { '.gitattributes': '*.rot filter=rot\n' })
+    rmSync(join(s.root, '.git/objects', lost.slice(0, 2), lost.slice(2)))
+    const all = () => readdirSync(join(s.root, '.git'), { recursive: true, encoding: 'utf8' }).map((name) => `${name} ${lstatSync(join(s.root, '.git', name)).mtimeMs}`)
+    const make = async (id: string) => {
+      const before = all()
+      const tree = await s.make(id, (path) => path === 'secret.txt')
+      const { 'secret.txt': _, ...rest } = s.see(s.root)
+      expect([s.see(tree.root), await treeChanges(s.workspace, tree), all()]).toEqual([rest, [], before])
+      const has = (name: string) => spawnSync('git', ['cat-file', '-e', name], { cwd: tree.root }).status === 0
+      expect([lost, ...unseen].map(has)).toEqual([true, false, false, false])
+      // It stands by itself.
+      renameSync(join(s.root, '.git'), join(s.home, 'apart.git'))
+      expect(spawnSync('git', ['fsck', '--full', '--strict'], { cwd: tree.root }).status).toBe(0)
+      expect(execFileSync('git', ['status', '--porcelain'], { cwd: tree.root, encoding: 'utf8' })).toBe('')
+      renameSync(join(s.home, 'apart.git'), join(s.root, '.git'))
+      return readdirSync(join(tree.root, '.git/objects')).some((name) => name.length === 2)
+    }
+    // What is read file by file leaves objects that lie alone.
+    expect(await make('ses_a')).toBe(false)
+    s.git('clone', '-q', '--bare', '.', join(s.home, 'other.git'))
+    s.put(s.root, { '.git/objects/info/alternates': `${join(s.home, 'other.git/objects')}\n` })
+    expect(await make('ses_b')).toBe(true)
   })
 
   it('is made, compared and merged without running what the repository, or whoever works in it, names: filters, hooks, a watcher', async () => {
