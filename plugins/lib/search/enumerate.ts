@@ -1,4 +1,3 @@
-import { lstatSync } from 'node:fs'
 import { isUtf8 } from 'node:buffer'
 import { encodeName } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
@@ -6,6 +5,7 @@ import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, inPathOrder } from '../base/index.js'
 import type { Consumer } from '../process/index.js'
 import { ByFolder } from './by_folder.js'
+import { FoldersBelow } from './doubts.js'
 import { look, nameOf, parentOf, tellable } from './entries.js'
 import { ReadAhead } from './read_ahead.js'
 import { choose, hangs, refusedGlob, ripgrep, walkLimits, withWalk, type WalkOptions } from './ripgrep.js'
@@ -25,8 +25,9 @@ export async function filesBelow(context: Context, directory: Handle, discovery:
 /** The same in no order. */
 export async function unsortedFilesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
   const since = Date.now()
-  const told = await filesByRipgrep(context, directory, discovery)
-  if (told) return { ...told, files: await stillThere(context, directory, told.files, since) }
+  const folders = new FoldersBelow(directory)
+  const told = await filesByRipgrep(context, directory, discovery, folders)
+  if (told) return { ...told, files: await stillThere(context, told.files, folders, since) }
   const { entries, incomplete, complaints } = await new Walk(context, directory, discovery).start()
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
@@ -67,7 +68,7 @@ export function seenBelow({ workspace }: Pick<Context, 'workspace'>, directory: 
 }
 
 /** As ripgrep has seen it. `undefined` without ripgrep, and where only our own walk can go: ripgrep would follow links out of the workspace. */
-async function filesByRipgrep(context: Context, directory: Handle, discovery: WalkOptions, ahead?: ReadAhead): Promise<Listing | undefined> {
+async function filesByRipgrep(context: Context, directory: Handle, discovery: WalkOptions, heard: FoldersBelow | ReadAhead): Promise<Listing | undefined> {
   if (discovery.follow) return undefined
   const { globs = [], named = [], file_extensions: _, ...rules } = discovery
   const passes = fileFilter(directory.path, discovery)
@@ -84,7 +85,7 @@ async function filesByRipgrep(context: Context, directory: Handle, discovery: Wa
     const path = prefix + name
     if ((last !== undefined && byPath(path, last) > 0) || !passes(path) || !seenBelow(context, directory, path)) return
     files.push(path)
-    ahead?.found(path)
+    heard.found(path)
     if (files.length >= 1.5 * walkLimits.entries) keepFirst()
   })
   const limits = { signal: context.signal, seconds: walkLimits.seconds }
@@ -114,59 +115,10 @@ function names(take: (name: string) => void): Consumer {
   }
 }
 
-/** Clocks of file systems lie behind ours by so much. */
-const coarse_ms = 50
-
-/**
- * ripgrep looks names up by their paths: a directory that is swapped for a link meanwhile would lead it out. Who swaps one changes the
- * directory that holds it, which then says so: its time of change cannot be set. Tells of a path whether it lies below such a directory,
- * for what was read of contents also in one, `undefined` where none is; and whether all directories are of one device.
- */
-export function doubts(directory: Handle, paths: string[], seen: 'names' | 'contents', since: number): Doubts {
-  const folders = foldersOf(directory, paths)
-  // Names are those of the folder that was read; a file is opened by its name.
-  const { moved, one_device } = movedOf(directory, seen === 'contents' ? folders : new Set([...folders].map(parentOf)), since - coarse_ms)
-  if (moved.size === 0) return { doubtful: undefined, one_device }
-  const doubtful = new Map<string, boolean>([[directory.path, moved.has(directory.path)]])
-  for (const folder of [...folders].sort(byDepth).reverse()) doubtful.set(folder, moved.has(folder) || doubtful.get(parentOf(folder))!)
-  return { doubtful: (path) => doubtful.get(parentOf(path))!, one_device }
-}
-
-export interface Doubts {
-  doubtful: ((path: string) => boolean) | undefined
-  one_device: boolean
-}
-
 /** Of files that ripgrep named, those that are there: what is doubtful is looked at name by name. */
-async function stillThere(context: Context, directory: Handle, files: string[], since: number): Promise<string[]> {
-  const { doubtful } = doubts(directory, files, 'names', since)
+async function stillThere(context: Context, files: string[], folders: FoldersBelow, since: number): Promise<string[]> {
+  const { doubtful } = folders.doubts('names', since)
   if (!doubtful) return files
   const found = await look(context, files.filter(doubtful))
   return files.filter((path) => !doubtful(path) || found.get(path)?.kind === 'file')
-}
-
-/** Those of the folders, and the one that holds them all, in which a name was changed. */
-function movedOf(directory: Handle, folders: Set<string>, since: number): { moved: Set<string>; one_device: boolean } {
-  const moved = new Set<string>()
-  let one_device = true
-  // The lowest first: what leads us astray on the way to one shows in those above it, which are looked at later.
-  for (const folder of [...folders, directory.path].sort(byDepth)) {
-    const below = folder === directory.path ? '/.' : directory.path === '.' ? `/${folder}` : folder.slice(directory.path.length)
-    const stats = below.includes('\\x') ? undefined : lstatSync(directory.ref + below, { throwIfNoEntry: false })
-    if (!stats?.isDirectory() || stats.ctimeMs >= since) moved.add(folder)
-    one_device &&= stats !== undefined && BigInt(stats.dev) === directory.stat.dev
-  }
-  return { moved, one_device }
-}
-
-const byDepth = (a: string, b: string): number => (a === '.' ? 1 : b === '.' ? -1 : b.length - a.length)
-
-/** The folders below a directory in which the files lie. */
-function foldersOf(directory: Handle, files: string[]): Set<string> {
-  const folders = new Set<string>()
-  const byFolder = new ByFolder((last) => {
-    for (let folder = last; folder !== directory.path && !folders.has(folder); folder = parentOf(folder)) folders.add(folder)
-  })
-  for (const file of files) byFolder.of(file)
-  return folders
 }

@@ -6,7 +6,7 @@ export interface Counted {
   /** Matching lines; matches, where one may span several lines. */
   count: number
   /** Where they are, if that was asked for and they are few. As the engine told of the name: believe it when the opened file holds them. */
-  places?: ReadPositions[]
+  places?: ReadPositions[] | undefined
 }
 
 /** More matches than this are not noted with their places. */
@@ -31,7 +31,7 @@ export class FirstMatches {
   add(file: Counted, count: number): void {
     file.count = count
     this.files.push(file)
-    if (!file.places?.length) return void delete file.places
+    if (!file.places?.length) return void (file.places = undefined)
     this.noted.push(file)
     this.left -= file.places.length
     if (this.left < 0) this.forget()
@@ -43,7 +43,7 @@ export class FirstMatches {
     let matches = 0
     const end = this.noted.findIndex(({ places }) => (matches += places!.length) >= this.wanted) + 1
     if (end > 0) {
-      for (const file of this.noted.splice(end)) delete file.places
+      for (const file of this.noted.splice(end)) file.places = undefined
       this.last = this.noted.at(-1)!.file
     }
     this.left = 2 * this.wanted - this.noted.reduce((sum, { places }) => sum + places!.length, 0)

@@ -85,8 +85,9 @@ function page(files: Counted[], skip: number, limit: number): Part[] {
   for (const file of files) {
     if (before >= skip + limit) break
     const { count } = file
-    const part = { ...file, skip: Math.max(0, skip - before), limit: Math.min(count, skip + limit - before) - Math.max(0, skip - before) }
-    if (part.limit > 0) parts.push(part)
+    const from = Math.max(0, skip - before)
+    const wanted = Math.min(count, skip + limit - before) - from
+    if (wanted > 0) parts.push({ file: file.file, count, places: file.places, skip: from, limit: wanted })
     before += count
   }
   return parts

@@ -71,13 +71,26 @@ function textOf(path: string): string | undefined {
 
 export function ignoreRules(text: string): Rules {
   const rules = text.replace(/^\uFEFF/, '').split(/\r?\n/).flatMap((line) => ruleOf(line) ?? [])
-  return (path, name, directory) => rules.findLast((rule) => (directory || !rule.only_directories) && rule.matches(path, name))?.verdict
+  return (path, name, directory) => {
+    // One after the other, as there may be a hundred thousand.
+    for (let at = rules.length - 1; at >= 0; at--) {
+      const { by_name, begin, ending, only_directories, matches, verdict } = rules[at]!
+      const told = by_name ? name : path
+      if (told.startsWith(begin) && told.endsWith(ending) && (directory || !only_directories) && matches(told)) return verdict
+    }
+    return undefined
+  }
 }
 
 interface Rule {
   verdict: 'ignore' | 'keep'
   only_directories: boolean
-  matches: (path: string, name: string) => boolean
+  /** It speaks of the last name alone. */
+  by_name: boolean
+  /** What all that it speaks of begins and ends with. */
+  begin: string
+  ending: string
+  matches: (told: string) => boolean
 }
 
 function ruleOf(line: string): Rule | undefined {
@@ -89,10 +102,23 @@ function ruleOf(line: string): Rule | undefined {
   const pattern = text.replace(/^!/, '')
   const only_directories = pattern.endsWith('/')
   const body = pattern.replace(/\/$/, '')
+  // Of very many rules most are about what few names begin or end with: a glob is read when one does. One that cannot be read says nothing.
+  let known: ((told: string) => boolean) | undefined
+  return { verdict, only_directories, by_name: !body.includes('/'), ...plainEnds(body.replace(/^\//, '')), matches: (told) => (known ??= globOrNone(body))(told) }
+}
+
+/** The text before the first special character of a glob, and of its last name that behind the last one. */
+function plainEnds(body: string): { begin: string; ending: string } {
+  const begin = body.slice(0, body.search(/[\\*?[\]{}]|$/))
+  let end = body.length
+  while (end > 0 && !'\\*?[]{}/'.includes(body[end - 1]!)) end--
+  return { begin, ending: body.slice(end) }
+}
+
+function globOrNone(body: string): (path: string) => boolean {
   try {
-    const matches = glob(body, true)
-    return { verdict, only_directories, matches: body.includes('/') ? matches : (_, name) => matches(name) }
+    return glob(body, true)
   } catch {
-    return undefined
+    return () => false
   }
 }

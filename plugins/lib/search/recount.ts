@@ -2,8 +2,8 @@ import { statfs } from 'node:fs/promises'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { countsIn } from './counts.js'
+import { FoldersBelow } from './doubts.js'
 import { gone } from './entries.js'
-import { doubts } from './enumerate.js'
 import type { Counted } from './first_matches.js'
 import { ripgrep } from './ripgrep.js'
 import { matching, seconds, type Pattern } from './pattern.js'
@@ -22,7 +22,9 @@ export interface Recount {
 
 /** Counts again what ripgrep may have found outside the workspace, in files that are opened by us. */
 export async function recounted(context: Context, directory: Handle, pattern: Pattern, told: Counted[], since: number): Promise<Recount> {
-  const { doubtful, one_device } = doubts(directory, told.map(({ file }) => file), 'contents', since)
+  const folders = new FoldersBelow(directory)
+  for (const { file } of told) folders.found(file)
+  const { doubtful, one_device } = folders.doubts('contents', since)
   if (!doubtful) return { files: told, incomplete: false, sure: one_device && (await isLocal(directory)) }
   const files = told.filter(({ file }) => !doubtful(file))
   const others = told.filter(({ file }) => doubtful(file))

@@ -34,10 +34,15 @@ const end = '{"type":"end"'
 
 /** A consumer that tells the listener each event as it comes. `several` says that a match may span lines. */
 export function events(several: boolean, listener: Listener): Consumer {
+  /** Where in each event of a file the text of the line stands. */
+  let textAt = 0
   // Of `{"type":"begin"`, `{"type":"match"` and the rest one byte tells which it is.
   return lines((line) => {
-    if (line[9] === 0x62) return listener.file(nameIn(line)) ? undefined : end
-    if (line[9] === 0x6d) return listener.match(kept(line, several)) === false ? end : undefined
+    if (line[9] === 0x62) {
+      textAt = line.length - 4 + beforeText.length
+      return listener.file(nameIn(line)) ? undefined : end
+    }
+    if (line[9] === 0x6d) return listener.match(kept(line, textAt, several)) === false ? end : undefined
     if (line[9] === 0x65) {
       const [, matching, matches] = /"matched_lines":(\d+),"matches":(\d+)\}\}\}$/.exec(line.toString('latin1', Math.max(0, line.length - 80))) ?? []
       return listener.end?.(Number(matching), Number(matches), !line.includes('"binary_offset":null'))
@@ -55,8 +60,10 @@ function nameIn(line: Buffer): Buffer {
 }
 
 /** What is needed of an event later: where a match is a line that is not short, what stands behind its text. */
-function kept(line: Buffer, several: boolean): ReadPositions {
+function kept(line: Buffer, textAt: number, several: boolean): ReadPositions {
   const whole = several || line.length <= longestLine
+  const plain = whole && !several ? plainPlace(line, textAt) : undefined
+  if (plain) return () => [plain]
   const from = whole ? 0 : line.lastIndexOf(behindText) + 2
   const text = line.length - from > longestKept ? '' : whole ? line.toString() : `{"data":{${line.toString('utf8', from)}`
   return () => (text === '' ? [] : placesOf(text, several))
@@ -81,22 +88,26 @@ const textOf = (text: Text): string => ('text' in text ? text.text : bytesOf(tex
 
 /** What follows the text of a line with one match of plain characters, as most lines are. */
 const plainMatch = /^\},"line_number":(\d+),"absolute_offset":(\d+),"submatches":\[\{"match":\{"text":"([^"\\]*)"\},"start":(\d+),"end":(\d+)\}\]\}\}$/
-const beforeText = '"lines":{"text":"'
+const beforeText = '"},"lines":{"text":"'
 
 /** The place of such a line: to find its figures takes half as long as to read it as JSON. */
-function plainPlace(event: string): MatchPosition | undefined {
-  const end = event.lastIndexOf(behindText)
-  const begin = event.indexOf(beforeText)
-  const [, line_number, offset, match, from, to] = plainMatch.exec(event.slice(end)) ?? []
-  if (begin < 0 || match === undefined) return undefined
-  const escaped = event.slice(begin + beforeText.length - 1, end)
-  const line = escaped.indexOf('\\') === escaped.length - 3 && escaped.endsWith('\\n"') ? `${escaped.slice(1, -3)}\n` : (JSON.parse(escaped) as string)
-  return { line_number: Number(line_number), end_line_number: Number(line_number), offset: Number(offset), submatches: [{ start: Number(from), end: Number(to), text: match }], line }
+function plainPlace(line: Buffer, textAt: number): MatchPosition | undefined {
+  const end = line.lastIndexOf(behindText)
+  const [, number, offset, match, from, to] = plainMatch.exec(line.toString('utf8', end)) ?? []
+  if (match === undefined || line.toString('latin1', textAt - beforeText.length, textAt) !== beforeText) return undefined
+  const line_number = Number(number)
+  return { line_number, end_line_number: line_number, offset: Number(offset), submatches: [{ start: Number(from), end: Number(to), text: match }], line: lineText(line, textAt, end - 1) }
+}
+
+/** The text between two quotes of JSON. Of most lines their end alone is escaped. */
+function lineText(line: Buffer, from: number, to: number): string {
+  const escape = line.indexOf(0x5c, from)
+  if (escape < 0 || escape >= to) return line.toString('utf8', from, to)
+  if (escape === to - 2 && line[to - 1] === 0x6e) return `${line.toString('utf8', from, escape)}\n`
+  return JSON.parse(line.toString('utf8', from - 1, to + 1)) as string
 }
 
 function placesOf(text: string, several: boolean): MatchPosition[] {
-  const plain = several ? undefined : plainPlace(text)
-  if (plain) return [plain]
   const event = JSON.parse(text) as MatchEvent
   return several ? each(event) : [whole(event)]
 }

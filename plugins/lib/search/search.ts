@@ -58,7 +58,7 @@ const mostVast = 1000
  * Where so many matches come, more than are wanted, to tell them all takes longer than to search: a run that only counts them is sooner at
  * its end, and what is shown is looked for in the opened files. `bytes` is what is read for each at most.
  */
-const flood = { matches: 2000, bytes: 2048 }
+const flood = { matches: 1000, bytes: 4096 }
 
 /** One search: what is searched, and what is known of it so far. */
 interface Search {

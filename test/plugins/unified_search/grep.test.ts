@@ -278,10 +278,11 @@ describe('a folder in which nothing was changed for a while', () => {
       'd/e/letters.txt': bytes('😀é\u202e needle\u0007 "\\" \u2028 needle\n'),
       'd/e/long.txt': bytes(`${long}needle${long}\n`, 'short needle\n'),
       'd/e/many.txt': bytes(`${'needle '.repeat(150)}\n`),
+      'd/e/events.txt': bytes('needle"},"start":0,"end":6}]}}\n', '"},"line_number":1,"submatches":[{"match":{"text":"needle\\\n', 'needle\t\u0001needle"\n'),
       'd/e/nul.txt': bytes('needle\n', [0], '\n'),
     }
     for (const [name, text] of Object.entries(files)) writeFileSync(join(ws.root, name), text)
-    for (const input of [{ pattern: 'needle' }, { pattern: 'needle', max_results: 3, skip: 2 }, { pattern: 'n(e)\\1dle|größe' }, { pattern: 'NEEDLE', case_sensitive: false, context_lines: 1 }]) {
+    for (const input of [{ pattern: 'needle' }, { pattern: 'needle', max_results: 3, skip: 2 }, { pattern: 'n(e)\\1dle|größe' }, { pattern: 'needle["\\\\\\t]+' }, { pattern: '"?\\}?,"?(start|submatches).*' }, { pattern: 'NEEDLE', case_sensitive: false, context_lines: 1 }]) {
       // A folder that has just changed is doubted: its files are opened.
       for (const folder of ['', 'd', 'd/e']) rmSync(join(ws.root, folder, 'new'), { force: true }), writeFileSync(join(ws.root, folder, 'new'), '')
       const { text, ...opened } = await found(ws, input)
