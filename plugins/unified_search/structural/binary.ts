@@ -38,6 +38,19 @@ const named = ({ lang }: StructuralInput, { id }: Language, config?: string): bo
 
 const viewOf = ({ debug_query }: StructuralInput): string | undefined => (debug_query === true ? 'pattern' : debug_query)
 
+const errors = 'errors'
+
+/** Two rules by which one run says what a pattern matches and what does not parse; `undefined` where `run` says more than a rule. */
+export function argumentsForBoth(input: StructuralInput, language: Language): string[] | undefined {
+  const { pattern, workflow, debug_query, context_lines } = input
+  if (pattern === undefined || workflow !== 'query' || asRule(input) || debug_query !== undefined || context_lines > 0 || !named(input, language)) return undefined
+  const rules = [{ id: 'query', rule: patternRule(input) }, { id: errors, rule: { kind: 'ERROR' } }]
+  return ['scan', '--inline-rules', rules.map((rule) => JSON.stringify({ ...rule, language: language.title })).join('\n---\n'), '--json=stream', '--color=never']
+}
+
+/** Whether a line of that run is about what does not parse. In a text that it quotes no quotation mark stands bare. */
+export const isError = (line: Buffer): boolean => line.includes(`"ruleId":"${errors}"`)
+
 /** The places that do not parse. */
 export const errorArguments = ({ id }: Language): string[] => ['run', '--json=stream', '--color=never', `--lang=${id}`, '--kind=ERROR']
 

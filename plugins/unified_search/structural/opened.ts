@@ -7,7 +7,7 @@ import type { SourceText } from './in_process.js'
 import type { codeIn } from './pages.js'
 import type { StructuralSubject } from './subjects.js'
 
-export type SubjectOpener = ReturnType<Workspace['files']>
+type SubjectOpener = ReturnType<Workspace['files']>
 
 export interface OpenSubject {
   path: string
@@ -46,6 +46,12 @@ export async function closeAll(opened: OpenSubject[]): Promise<void> {
 }
 
 export const sizeOfOpen = (opened: OpenSubject[]): number => opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
+
+/** Whether comments in files tell ast-grep to pass over matches, as rules do and `run` does not. */
+export async function hidesMatches(opened: OpenSubject[]): Promise<boolean> {
+  for (const { handle } of opened) if ((await handle.read(0, handle.stat.bytes)).includes('ast-grep-ignore')) return true
+  return false
+}
 
 /** The texts of files, one after the other, or of pages what they embed; `unread` takes those that are none, `unparsed` pages that only the program reads. */
 export async function* textsOf(opened: OpenSubject[], unread: string[], pieces: ((text: string) => ReturnType<typeof codeIn>) | undefined, unparsed: Set<string>): AsyncGenerator<SourceText> {

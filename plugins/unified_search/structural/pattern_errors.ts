@@ -17,6 +17,17 @@ export function holdsErrorHere({ parse }: Library, pattern: string, language: La
   return errors.map((node) => node.range()).some(({ start, end }) => !/^\$+[A-Z_]?\w*$/.test(pattern.slice(start.index, end.index)))
 }
 
+/** Whether nothing is wrong with a pattern and nothing is missing from it, for those languages: what a parser adds takes no room. */
+export function lacksNothing({ parse }: Library, pattern: string, language: Language): boolean {
+  const left = [parse(language.title, spelled(pattern, language)).root()]
+  for (let node = left.pop(); node; node = left.pop()) {
+    const { start, end } = node.range()
+    if (start.index === end.index || node.is('ERROR')) return false
+    left.push(...node.children())
+  }
+  return true
+}
+
 /** How the program read a pattern, where it was asked to say so. */
 export const treeIn = (stderr: string): string | undefined => /Debug \w+:\n([\s\S]*?)(\n\n|$)/.exec(stderr)?.[1]?.trimEnd()
 

@@ -1,5 +1,5 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { byPath, fitting, largestOutput } from '../../lib/base/index.js'
+import { fitting, largestOutput } from '../../lib/base/index.js'
 import type { Language } from '../../lib/syntax/index.js'
 import { standing } from './around.js'
 import { asRule } from './binary.js'
@@ -28,13 +28,13 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
   await Promise.all([...all].map(([id, { language }]) => search.language(language, holding.get(id)?.files ?? [])))
   await search.judge([...all.keys()].filter((id) => id !== embedded.id).length, notices)
 
-  const matches = search.matches.sort((a, b) => byPath(a.file, b.file) || a.start - b.start)
-  const window = matches.slice(input.skip, input.skip + input.max_results).map((match) => match.whole())
+  const { total } = search.found
+  const window = search.found.first().slice(input.skip).map((match) => match.whole())
   const wide = asRule(input) && input.context_lines > 0 ? await Promise.all(window.map(async (match) => (await standing(context, match, input.context_lines)) ?? match)) : window
   const page = wide.map(matchOf)
   const shown = fitting(page, largestOutput - room.files - room.issues)
   const end = input.skip + shown.length
-  const truncated = end < matches.length
+  const truncated = end < total
   const common = {
     workflow: input.workflow,
     ...(search.debug !== undefined && { debug: { format: input.debug_query === true ? 'pattern' : input.debug_query, text: search.debug } }),
@@ -43,26 +43,25 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
     path: input.path,
     ...(truncated && { next: { tool: 'unified_search', input: { action: 'structural', ...given, skip: end } } }),
   }
-  const counts = new Map<string, number>()
-  for (const { file } of matches) counts.set(file, (counts.get(file) ?? 0) + 1)
-  const files = counts.size
+  const counts = search.found.files()
+  const files = counts.length
   const extra = notices.length > 0 ? { notices } : {}
   if (input.workflow === 'rewrite') {
-    const output = { ...common, rewrites: shown, total_rewrites: matches.length }
-    return ok(output, { text: renderRewrites(shown, { total: matches.length, files, next: truncated ? end : undefined }), ...extra })
+    const output = { ...common, rewrites: shown, total_rewrites: total }
+    return ok(output, { text: renderRewrites(shown, { total, files, next: truncated ? end : undefined }), ...extra })
   }
   const output = {
     ...common,
     matches: shown,
-    total_matches: matches.length,
+    total_matches: total,
     files_searched: found.files.length,
     files_with_matches: files,
-    files: fitting([...counts].map(([file, count]) => ({ file, count })), room.files),
+    files: fitting(counts, room.files),
     parse_issues: fitting(search.issues(), room.issues),
     ...(input.pattern !== undefined && { pattern: input.pattern }),
     ...(input.kind !== undefined && { kind: input.kind }),
   }
-  return ok(output, { text: renderMatches(shown, { total: matches.length, files, searched: found.files.length, path: input.path, next: truncated ? end : undefined }), ...extra })
+  return ok(output, { text: renderMatches(shown, { total, files, searched: found.files.length, path: input.path, next: truncated ? end : undefined }), ...extra })
 }
 
 function groupByLanguage(files: StructuralSubject[], input: StructuralInput): Map<string, { language: Language; files: StructuralSubject[] }> {

@@ -1,25 +1,24 @@
 import { VtError, type Context } from '../../../core/index.js'
 import { byPath, pluralized, notice, slotRefusal, some } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { largestParsed, look, parserMemory, tooHardToParse } from '../../lib/search/index.js'
+import { largestParsed, parserMemory, tooHardToParse } from '../../lib/search/index.js'
 import { astGrep, InstallProblem, reasons, type Answered, type Language, type Library } from '../../lib/syntax/index.js'
-import { argumentsFor, errorArguments, explains } from './binary.js'
+import { argumentsFor, argumentsForBoth, errorArguments, explains, isError } from './binary.js'
+import { FoundMatches } from './found.js'
 import { libraryFor, lookInProcess } from './in_process.js'
 import { keptMatch, keptIn } from './kept.js'
-import { withLinks } from './links.js'
-import { sizeOfOpen, closeAll, openAll, textsOf, type OpenSubject, type SubjectOpener } from './opened.js'
+import { withLinks, type Linked } from './links.js'
+import { sizeOfOpen, closeAll, hidesMatches, openAll, textsOf, type OpenSubject } from './opened.js'
 import { asksPages, codeIn } from './pages.js'
-import { errorPlace, gapPlace, holdsError, holdsErrorHere, showsError, treeIn } from './pattern_errors.js'
+import { errorPlace, gapPlace, holdsError, holdsErrorHere, lacksNothing, showsError, treeIn } from './pattern_errors.js'
 import { engineMissing, fragment, placed, refused, saidOf } from './refuse.js'
 import { embedded, type StructuralSubject } from './subjects.js'
-import type { KeptMatch, Looked, Reported, StructuralCall } from './types.js'
+import type { Looked, Reported, StructuralCall } from './types.js'
 
-/** Matches that are kept in memory; a query with more is stopped. */
+/** Matches that are counted; a query with more is stopped. */
 const most = 50_000
 /** Files that are open at the same time. */
 const batch = 400
-/** The first files of those, where there is much to read: the program begins with them while the others are opened. */
-const part = 100
 /** Bytes up to which the program is asked a second time, for what does not parse. */
 const mostChecked = 1_048_576
 /** Bytes that are parsed in this process; for more the program is faster, because it uses every processor and can be stopped. */
@@ -29,10 +28,12 @@ const aboutPattern = new Set(['VT_SEARCH_PATTERN', 'VT_SEARCH_FRAGMENT'])
 
 /** What the runs of one query came to. */
 export class Search {
-  readonly matches: KeptMatch[] = []
+  readonly found: FoundMatches
   debug: string | undefined
   private readonly refusals: { language: Language; error: VtError }[] = []
   private readonly fragments = new Set<Language>()
+  /** Those in whose words it was asked whether the pattern parses. */
+  private readonly asked = new Set<Language>()
   private readonly searched: Language[] = []
   readonly unread: string[] = []
   private readonly broken: string[] = []
@@ -45,58 +46,48 @@ export class Search {
     private readonly call: StructuralCall,
     /** The project file, where only the program knows what it says. */
     private readonly config: string | undefined,
-  ) {}
+  ) {
+    this.found = new FoundMatches(call.input.skip + call.input.max_results)
+  }
 
   /** Looks for the pattern in files of one language, and into the pattern itself. */
   async language(language: Language, files: StructuralSubject[]): Promise<void> {
     if (language === embedded) return this.look(language, files)
     const { input } = this.call
-    const asked = input.pattern === undefined || explains(input, language, this.config) ? false : holdsError(input.pattern, language, this.context)
-    const [, doubtful] = await both(this.look(language, files), asked)
-    if (doubtful) this.fragments.add(language)
+    await both(this.look(language, files), explains(input, language, this.config) ? undefined : this.doubt(language))
     this.searched.push(language)
   }
 
-  /** Some files at a time. */
+  /** Asks once whether the pattern holds what does not parse. */
+  private async doubt(language: Language): Promise<void> {
+    const { input } = this.call
+    if (input.pattern === undefined || this.asked.has(language)) return
+    this.asked.add(language)
+    const library = await libraryFor(language, input)
+    if (library ? holdsErrorHere(library, input.pattern, language) : await holdsError(input.pattern, language, this.context)) this.fragments.add(language)
+  }
+
+  /** Some files at a time; the next are opened while the program reads those before. */
   private async look(language: Language, files: StructuralSubject[]): Promise<void> {
     await using opener = this.context.workspace.files()
-    for (let at = 0; at === 0 || at < files.length; at += batch) {
-      const some = files.slice(at, at + batch)
-      if (await this.isMuch(some)) {
-        if (!(await this.inParts(language, opener, some))) return
-        continue
-      }
-      const opened = await openAll(opener, some, language, this.call.input.path, this)
-      if (!(await this.files(language, opened, false).finally(() => closeAll(opened)))) return
-    }
-  }
-
-  /** Whether some files are more than the program is asked about twice. */
-  private async isMuch(files: StructuralSubject[]): Promise<boolean> {
-    if (files.length <= part || files.some(({ host }) => host !== undefined)) return false
-    let bytes = 0
-    for (const entry of (await look(this.context, files.map(({ path }) => path))).values()) bytes += entry.bytes
-    return bytes > mostChecked
-  }
-
-  /** The same in two parts: the second is opened, and begun, while the program reads the first. */
-  private async inParts(language: Language, opener: SubjectOpener, files: StructuralSubject[]): Promise<boolean> {
-    const running: Promise<boolean>[] = []
+    const open = (at: number) => openAll(opener, files.slice(at, at + batch), language, this.call.input.path, this)
+    let next: Promise<OpenSubject[]> | undefined = open(0)
     try {
-      for (const some of [files.slice(0, part), files.slice(part)]) {
-        const opened = await openAll(opener, some, language, this.call.input.path, this)
-        running.push(this.files(language, opened, true).finally(() => closeAll(opened)))
+      for (let at = batch; next; at += batch) {
+        const opened: OpenSubject[] = await next
+        const looking = this.files(language, opened).finally(() => closeAll(opened))
+        next = at < files.length ? open(at) : undefined
         // It may fail before anybody waits for it.
-        running[0]!.catch(() => {})
+        next?.catch(() => {})
+        if (!(await looking)) return
       }
-      return (await Promise.all(running)).every(Boolean)
     } finally {
-      await Promise.allSettled(running)
+      await closeAll((await next?.catch(() => [])) ?? [])
     }
   }
 
-  /** False when there is no use in going on with this language. Of `much` the program is asked alone, and once. */
-  private async files(language: Language, opened: OpenSubject[], much: boolean): Promise<boolean> {
+  /** False when there is no use in going on with this language. */
+  private async files(language: Language, opened: OpenSubject[]): Promise<boolean> {
     const hosts = opened.filter(({ host }) => host !== undefined)
     if (hosts.length > 0) {
       if (!(await this.hosts(language, hosts))) return false
@@ -104,8 +95,8 @@ export class Search {
       if (opened.length === 0) return true
     }
     const bytes = sizeOfOpen(opened)
-    const library = !much && this.config === undefined && opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
-    return library ? this.byLibrary(library, language, opened) : this.byProgram(language, opened, !much && bytes <= mostChecked)
+    const library = this.config === undefined && opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
+    return library ? this.byLibrary(library, language, opened) : this.byProgram(language, opened, bytes <= mostChecked)
   }
 
   /** Files that embed the language: small pages in this process, what else embeds by the program. */
@@ -129,7 +120,7 @@ export class Search {
       if (!found) return this.byProgram(language, opened, true)
       this.take({ matches: found.matches.map((native) => keptMatch(native)), broken: new Map(), unread })
       if (found.stopped) return this.apply({ exit_code: undefined, timed_out: timedOut(), stopped: true, stderr: '' }, language)
-      if (this.call.input.pattern !== undefined && holdsErrorHere(library, this.call.input.pattern, language)) this.fragments.add(language)
+      await this.doubt(language)
       const rest = opened.filter(({ path }) => found.broken.has(path) || unparsed.has(path))
       return rest.length === 0 || (await this.byProgram(language, rest, true))
     } catch (error) {
@@ -139,45 +130,56 @@ export class Search {
     }
   }
 
-  /** `check` asks for what does not parse too. */
+  /** `check` asks for what does not parse too, in one run where that can say both. */
   private async byProgram(language: Language, opened: OpenSubject[], check: boolean): Promise<boolean> {
-    return withLinks(opened, language.extensions[0] ?? 'txt', async ({ folder, names, empty }) => {
-      const limited = opened.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
-      const paths = new Map(names.map((name, index) => [name, opened[index]!.path]))
+    const { input } = this.call
+    const isPlain = check && this.config === undefined && opened.length > 0 && opened.every(({ host }) => host === undefined)
+    const together = isPlain ? argumentsForBoth(input, language) : undefined
+    const atOnce = together && !(await hidesMatches(opened)) ? together : undefined
+    return withLinks(opened, language.extensions[0] ?? 'txt', async (linked) => {
+      const paths = new Map(linked.names.map((name, index) => [name, opened[index]!.path]))
       const pathOf = (name: string) => paths.get(name) ?? name
       const looked: Looked = { matches: [], broken: new Map(), unread: [] }
-      let missing: string | undefined
-      const ask = async (args: string[], take: (line: Buffer) => void | false) => {
-        const stream = lines(take, 67_108_864)
-        const whole = [...args, '--', ...(names.length > 0 ? names : [empty])]
-        try {
-          return await astGrep(this.context, whole, { cwd: folder, seconds: this.context.host.waits.engine / 1000, ...limited }, stream.take)
-        } catch (error) {
-          if (!(error instanceof InstallProblem)) throw error
-          missing = error.message
-          return undefined
-        }
-      }
-      const checked = check && names.length > 0 ? ask(errorArguments(language), (line) => {
+      const ask = this.asker(opened, linked)
+      const takeError = (line: Buffer) => {
         const { file, start, end } = keptIn(line, pathOf)
         looked.broken.set(file, [...(looked.broken.get(file) ?? []), { start, end }])
-      }) : undefined
+      }
+      const takeMatch = (line: Buffer) => {
+        const match = keptIn(line, pathOf)
+        if (language === embedded && match.whole().language === 'Html') return undefined
+        // Of those that are to be replaced it is known only behind the last which lie in what does not parse.
+        if (input.workflow === 'rewrite') looked.matches.push(match)
+        else this.found.add(match)
+        this.stopped ||= this.found.total + looked.matches.length >= most
+        return this.stopped ? false : undefined
+      }
       // The links stay until neither reads them any more.
-      const [answered] = await both(
-        ask(argumentsFor(this.call.input, language, this.config), (line) => {
-          const match = keptIn(line, pathOf)
-          if (language === embedded && match.whole().language === 'Html') return undefined
-          looked.matches.push(match)
-          this.stopped ||= this.matches.length + looked.matches.length >= most
-          return this.stopped ? false : undefined
-        }),
-        checked,
-      )
+      const asked = atOnce
+        ? both(ask(atOnce, (line) => (isError(line) ? takeError(line) : takeMatch(line))), this.doubt(language))
+        : both(ask(argumentsFor(input, language, this.config), takeMatch), check && opened.length > 0 ? ask(errorArguments(language), takeError) : undefined)
+      let [{ answered, missing }] = await asked
+      // What is refused as a rule is refused in other words, or not at all, as what it is.
+      if (atOnce && (answered?.exit_code === 2 || answered?.exit_code === 8)) ({ answered, missing } = await ask(argumentsFor(input, language, this.config), takeMatch))
       if (!answered) return this.refuse(language, engineMissing(missing))
       for (const [, name, why] of answered.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)) looked.unread.push(`${pathOf(name!)}: ${why}`)
       this.take(looked)
       return this.apply(answered, language, opened)
     })
+  }
+
+  /** Runs the program on linked files; `missing` says why it is not there. */
+  private asker(opened: OpenSubject[], { folder, names, empty }: Linked) {
+    const limited = opened.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
+    const files = names.length > 0 ? names : [empty]
+    return async (args: string[], take: (line: Buffer) => void | false): Promise<{ answered?: Answered | undefined; missing?: string }> => {
+      try {
+        return { answered: await astGrep(this.context, [...args, '--', ...files], { cwd: folder, seconds: this.context.host.waits.engine / 1000, ...limited }, lines(take, 67_108_864).take) }
+      } catch (error) {
+        if (error instanceof InstallProblem) return { missing: error.message }
+        throw error
+      }
+    }
   }
 
   private take({ matches, broken, unread }: Looked): void {
@@ -186,12 +188,12 @@ export class Search {
     // What does not parse cannot be replaced with any certainty.
     const sound = this.call.input.workflow !== 'rewrite' ? matches : matches.filter((match) => !broken.get(match.file)?.some(({ start, end }) => start >= match.start && end <= match.end))
     this.withheld += matches.length - sound.length
-    for (const match of sound) this.matches.push(match)
+    for (const match of sound) this.found.add(match)
   }
 
   private apply(answered: Answered, language: Language, files: readonly OpenSubject[] = []): boolean {
     const { input } = this.call
-    if (answered.timed_out && this.matches.length === 0) {
+    if (answered.timed_out && this.found.total === 0) {
       // Nothing narrower is left to ask for.
       if (files[0]?.path === input.path) throw tooHardToParse(input.path)
       throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${this.context.host.waits.engine / 1000} s.`, { retryable: true })
@@ -219,8 +221,10 @@ export class Search {
   private async incomplete(): Promise<Reported['notices']> {
     const { pattern } = this.call.input
     const [language] = this.searched
-    const place = pattern === undefined || !language ? undefined : await gapPlace(pattern, language, this.context)
-    return place ? [notice('VT_SEARCH_FRAGMENT', `Nothing matched, and the pattern is not whole ${language!.title} code. ${saidOf(place)}`)] : []
+    if (pattern === undefined || !language) return []
+    const library = await libraryFor(language, this.call.input)
+    const place = library && lacksNothing(library, pattern, language) ? undefined : await gapPlace(pattern, language, this.context)
+    return place ? [notice('VT_SEARCH_FRAGMENT', `Nothing matched, and the pattern is not whole ${language.title} code. ${saidOf(place)}`)] : []
   }
 
   /** A refusal of the pattern with the place of its error, which is asked for only now that nothing else is to be said. */
@@ -241,11 +245,11 @@ export class Search {
     const [first] = this.refusals
     if (first && this.refusals.length >= languages) throw await this.explained(first.error, first.language)
     const [partial] = this.fragments
-    if (partial && this.matches.length === 0 && this.refusals.length + this.fragments.size >= languages) {
+    if (partial && this.found.total === 0 && this.refusals.length + this.fragments.size >= languages) {
       throw await this.explained(fragment(partial.title, this.call, this.debug), partial)
     }
     if (partial) notices.push(notice('VT_SEARCH_FRAGMENT', `The pattern is only a fragment of ${some([...this.fragments].map(({ title }) => title))}; matches may be missing.`))
-    else if (this.matches.length === 0 && languages === 1) notices.push(...(await this.incomplete()))
+    else if (this.found.total === 0 && languages === 1) notices.push(...(await this.incomplete()))
     const titles = (missing: boolean) => this.refusals.filter(({ error }) => (error.code === 'VT_SEARCH_ENGINE_MISSING') === missing).map(({ language }) => language.title)
     if (titles(false).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `The pattern is no code of ${some(titles(false))}; give lang to be told why.`))
     if (titles(true).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `Not searched without the ast-grep program: ${some(titles(true))}.`))
