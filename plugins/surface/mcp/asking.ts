@@ -6,8 +6,9 @@ import type { Sdk } from './sdk.js'
 
 /** What a call takes of the request that asks for it. */
 export interface McpRequest {
-  readonly mcpReq: Pick<ServerContext['mcpReq'], 'method' | 'envelope' | 'inputResponses' | 'requestState' | 'signal' | 'notify' | 'log'> & {
+  readonly mcpReq: Pick<ServerContext['mcpReq'], 'method' | 'inputResponses' | 'requestState' | 'signal' | 'notify' | 'log'> & {
     readonly _meta?: ServerContext['mcpReq']['_meta'] | undefined
+    readonly envelope?: ServerContext['mcpReq']['envelope'] | undefined
     /** What stands in the place of its signal. */
     readonly cancel?: NonNullable<CallOptions['cancel']>
   }

@@ -2,6 +2,11 @@ import type { CallToolResult, InputRequiredResult, JSONRPCMessage, Server, Trans
 import { isObject, LazyAbort } from '../../../core/base/index.js'
 import type { McpRequest } from './asking.js'
 
+/** What begins the names of members of `_meta` that are the protocol's. */
+const PROTOCOL = 'io.modelcontextprotocol/'
+/** What each request of the 2026-07-28 revision says of its client. */
+const ENVELOPE = ['protocolVersion', 'clientInfo', 'clientCapabilities'].map((name) => PROTOCOL + name)
+
 type Answer = CallToolResult | InputRequiredResult
 type Call = (name: string, input: unknown, context: McpRequest) => Promise<Answer>
 
@@ -14,11 +19,23 @@ export class DirectCalls {
   readonly #begun = new Map<unknown, Promise<Answer>>()
   #server: Server | undefined
   #call: Call | undefined
+  #stamp: Stamp | undefined
+  #accepted: Accepted | undefined
 
-  /** From when the client of this server, of the revisions before 2026-07-28, has initialized it, its calls are made here. */
-  serve(server: Server, call: Call): void {
+  /**
+   * From when the client of this server has initialized it, its calls are made here. With a stamp its client speaks the 2026-07-28 revision: then
+   * the calls are made here that say of their client what the last one did that the library has read.
+   */
+  serve(server: Server, call: Call, stamp?: Stamp): void {
     this.#server = server
     this.#call = call
+    this.#stamp = stamp
+    this.#accepted = undefined
+  }
+
+  /** The library has read what a request says of its client, and let it through. */
+  accept(envelope: unknown): void {
+    if (this.#stamp && isObject(envelope) && Object.keys(envelope).length === ENVELOPE.length) this.#accepted = { text: envelopeText(envelope), envelope: envelope as Accepted['envelope'] }
   }
 
   /** Aborts what is under way. */
@@ -43,22 +60,39 @@ export class DirectCalls {
   take(message: JSONRPCMessage, wire: Pick<Transport, 'send' | 'onmessage'>): boolean {
     if (!('method' in message) || message.method !== 'tools/call' || !('id' in message)) return false
     const { id, params } = message
-    if (!isPlainCall(params) || this.#server?.getNegotiatedProtocolVersion() === undefined) return false
+    if (!isPlainCall(params) || this.#server?.getNegotiatedProtocolVersion() === undefined || !this.#isKnown(params._meta)) return false
     const abort = new LazyAbort()
     this.#running.set(id, abort)
-    const outcome = this.#call!(params.name, params.arguments ?? {}, { mcpReq: new DirectRequest(this.#server, params._meta, abort) })
+    const stamp = this.#stamp
+    const outcome = this.#call!(params.name, params.arguments ?? {}, { mcpReq: new DirectRequest(this.#server, params._meta, abort, this.#accepted?.envelope) })
     const settle = (answer?: Answer) => {
       if (this.#running.get(id) === abort) this.#running.delete(id)
       // A cancelled request is not answered.
       if (abort.aborted) return
-      if (answer && isText(answer)) return void wire.send({ result: answer, jsonrpc: '2.0', id })
+      if (answer && isText(answer)) return void wire.send({ result: stamp ? stamped(answer, stamp) : answer, jsonrpc: '2.0', id })
       this.#begun.set(id, outcome)
       wire.onmessage?.(message)
     }
     outcome.then(settle, () => settle())
     return true
   }
+
+  /** Whether what a call says for the protocol needs no reading: nothing, and of the 2026-07-28 revision what was read before. */
+  #isKnown(meta: PlainCall['_meta']): boolean {
+    const said = Object.keys(meta ?? {}).filter((name) => name.startsWith(PROTOCOL))
+    if (!this.#stamp) return said.length === 0
+    return said.length === ENVELOPE.length && this.#accepted?.text === envelopeText(meta!)
+  }
 }
+
+/** Who answers, as each answer of the 2026-07-28 revision says it. */
+export type Stamp = Readonly<{ name: string; version: string }>
+interface Accepted {
+  text: string
+  envelope: McpRequest['mcpReq']['envelope']
+}
+const envelopeText = (meta: Record<string, unknown>): string => JSON.stringify(ENVELOPE.map((name) => meta[name]))
+const stamped = ({ _meta, ...answer }: CallToolResult, stamp: Stamp): CallToolResult => ({ ...answer, resultType: 'complete', _meta: { ..._meta, [`${PROTOCOL}serverInfo`]: stamp } })
 
 /** What a call takes of its request, made when it is asked for. */
 class DirectRequest implements Readonly<McpRequest['mcpReq']> {
@@ -67,6 +101,7 @@ class DirectRequest implements Readonly<McpRequest['mcpReq']> {
     private readonly server: Server,
     readonly _meta: McpRequest['mcpReq']['_meta'],
     readonly cancel: LazyAbort,
+    readonly envelope: McpRequest['mcpReq']['envelope'],
   ) {}
   get signal(): AbortSignal {
     return this.cancel.signal
@@ -78,6 +113,8 @@ class DirectRequest implements Readonly<McpRequest['mcpReq']> {
     return this.server.notification(notification)
   }
   log(level: Parameters<McpRequest['mcpReq']['log']>[0], data: unknown, logger?: string): Promise<void> {
+    // Since 2026-07-28 who wants to hear something says so in the request, which is read by the library then.
+    if (this.envelope) return Promise.resolve()
     return this.server.sendLoggingMessage({ level, data, ...(logger !== undefined && { logger }) })
   }
 }
@@ -87,13 +124,13 @@ interface PlainCall {
   arguments?: Record<string, unknown>
   _meta?: McpRequest['mcpReq']['_meta']
 }
-/** Whether a call says nothing that the library would have to read. */
+/** Whether a call is a name and arguments, with what may stand beside them. */
 function isPlainCall(params: unknown): params is PlainCall {
   if (!isObject(params) || typeof params['name'] !== 'string') return false
   for (const key in params) {
     const value = params[key]
     if (key === 'name') continue
-    if (key === 'arguments' ? !isObject(value) : key !== '_meta' || !isObject(value) || Object.keys(value).some((name) => name.startsWith('io.modelcontextprotocol/'))) return false
+    if ((key !== 'arguments' && key !== '_meta') || !isObject(value)) return false
   }
   return true
 }

@@ -58,7 +58,7 @@ async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string
   const wire = new Wire(io, watchBeginning(kernel, io.front as Front | undefined), direct)
   const over = new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
   const session = `mcp-${process.pid}-${Date.now().toString(36)}`
-  const handle = sdk.serveStdio(({ era }) => createServer(kernel, sdk, { ...showing, session, ...(era === 'legacy' && { direct }) }), {
+  const handle = sdk.serveStdio(({ era }) => createServer(kernel, sdk, { ...showing, session, direct, modern: era === 'modern' }), {
     transport: wire,
     onerror: (error) => say(io, 'warning', error.message),
   })

@@ -40,11 +40,15 @@ export interface ServerOptions extends Showing {
   lasting?: boolean
   /** Where calls are made that need nothing of the library. */
   direct?: DirectCalls | undefined
+  /** Whether the client speaks the 2026-07-28 revision. */
+  modern?: boolean
 }
 
+const identity = { name: 'vtcode', version }
+
 /** A server that shows one connection what the kernel has: tools, resources and prompts. */
-export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false, direct }: ServerOptions): Server {
-  const server = new sdk.Server({ name: 'vtcode', version }, {
+export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false, direct, modern = false }: ServerOptions): Server {
+  const server = new sdk.Server(identity, {
     capabilities,
     instructions: kernel.told(instructions, { apart: true }),
     requestState: { verify: (state, context) => codecOf(sdk).verify(state, context) },
@@ -60,7 +64,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
     quietly(server.sendResourceListChanged())
     quietly(server.sendPromptListChanged())
   })
-  serveTools(connection, values, { lean, direct })
+  serveTools(connection, values, { lean, direct, modern })
   const stopChanges = serveResources(connection)
   servePrompts(connection)
   serveCompletion(connection)
@@ -72,7 +76,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
   return server
 }
 
-function serveTools(connection: ClientConnection, values: StructuredAnswers, { lean, direct }: Pick<ServerOptions, 'lean' | 'direct'>): void {
+function serveTools(connection: ClientConnection, values: StructuredAnswers, { lean, direct, modern }: Pick<ServerOptions, 'lean' | 'direct' | 'modern'>): void {
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     await untilSettled(kernel, mcpReq.signal)
@@ -92,8 +96,11 @@ function serveTools(connection: ClientConnection, values: StructuredAnswers, { l
       },
     })
   }
-  server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => direct?.begun(context.mcpReq.id) ?? call(name, input, context))
-  direct?.serve(server, call)
+  server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
+    direct?.accept(context.mcpReq.envelope)
+    return direct?.begun(context.mcpReq.id) ?? call(name, input, context)
+  })
+  direct?.serve(server, call, modern ? identity : undefined)
 }
 
 function present(tool: ToolInfo, values: StructuredAnswers): Tool {

@@ -17,8 +17,9 @@ export default async ({ input: { act } }, context) => {
   const content = act === 'show' ? [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] : undefined
   return { ok: true, output: { act }, text: 'did ' + act, notices: [{ code: 'X_NOTE', message: 'a remark' }], ...(content && { content }) }
 }`
+const protocol = 'io.modelcontextprotocol/'
 // Only the library reads this member of a request.
-const longWay = { 'io.modelcontextprotocol/related-task': { taskId: 'none' } }
+const longWay = { [`${protocol}related-task`]: { taskId: 'none' } }
 
 interface Line {
   id?: unknown
@@ -28,8 +29,9 @@ interface Line {
   error?: { code: number; message: string }
 }
 
-it('a call comes to the same on the short way and on that of the library, whatever it is answered with', async () => {
-  await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
+/** A server that reads lines, with a tool that does what it is told and a file that is read when somebody agrees. */
+async function rawServer() {
+  const made = await tempWorkspace({ 'a.txt': 'hello\n' })
   await made.write('../home/probe/probe.yaml', manifest)
   await made.write('../home/probe/probe.js', code)
   await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\ntools: { max_repeated_tool_calls: 0 }\npolicy: { ask: ['Read(a.txt)'] }\n`)
@@ -54,20 +56,41 @@ it('a call comes to the same on the short way and on that of the library, whatev
     send({ id, method: 'tools/call', params })
     return line((one) => one.id === id && one.method === undefined).then(({ result, error }) => ({ result, error }))
   }
+  /** What is cancelled is told to stop, and not answered. */
+  const cancels = async (meta: object) => {
+    send({ id: 'hangs', method: 'tools/call', params: { name: 'probe', arguments: { act: 'wait' }, _meta: { ...meta, progressToken: 1 } } })
+    await line(({ method }) => method === 'notifications/progress')
+    send({ method: 'notifications/cancelled', params: { requestId: 'hangs', ...(Object.keys(meta).length > 0 && { _meta: meta }) } })
+    await expect.poll(() => existsSync(`${made.root}/told`), { timeout: 10_000 }).toBe(true)
+    await call({ name: 'probe', arguments: { act: 'say' }, _meta: meta })
+    expect(lines.some(({ id }) => id === 'hangs')).toBe(false)
+  }
+  const end = async () => {
+    const ended = new Promise((resolve) => server.on('exit', resolve))
+    server.stdin.end()
+    expect(await ended).toBe(0)
+  }
+  return { lines, send, line, call, cancels, end, [Symbol.asyncDispose]: () => made[Symbol.asyncDispose]() }
+}
+
+/** Calls, and what each comes to on either way. */
+const calls: [params: Record<string, unknown>, like: object][] = [
+  [{ name: 'probe', arguments: { act: 'say' } }, { result: { content: [{ type: 'text', text: 'did say\n[X_NOTE] a remark' }], _meta: { 'vtcode/notices': [{ code: 'X_NOTE' }] } } }],
+  [{ name: 'probe', arguments: { act: 'show' } }, { result: { content: [{ type: 'text' }, { type: 'image', data: 'AAAA', mimeType: 'image/png' }] } }],
+  [{ name: 'probe' }, { result: { content: [{ text: 'did undefined\n[X_NOTE] a remark' }] } }],
+  [{ name: 'probe', arguments: { act: 'no' } }, { result: { isError: true, content: [{ text: expect.stringMatching(/^VT_INPUT_INVALID: /) }] } }],
+  [{ name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': true } }, { result: { structuredContent: { act: 'say' } } }],
+  [{ name: 'nobody', arguments: {} }, { error: { code: -32602, message: expect.stringMatching(/^Unknown tool: nobody\./) } }],
+  [{ name: 'probe', arguments: null }, { error: { code: -32602 } }],
+  [{ name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': 'yes' } }, { error: { code: -32602 } }],
+]
+
+it('a call comes to the same on the short way and on that of the library, whatever it is answered with', async () => {
+  await using raw = await rawServer()
+  const { lines, send, line, call } = raw
   send({ id: 'open', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: { elicitation: { form: {} } }, clientInfo: { name: 'raw', version: '1' } } })
   await line(({ id }) => id === 'open')
   send({ method: 'notifications/initialized' })
-
-  const calls: [params: Record<string, unknown>, like: object][] = [
-    [{ name: 'probe', arguments: { act: 'say' } }, { result: { content: [{ type: 'text', text: 'did say\n[X_NOTE] a remark' }], _meta: { 'vtcode/notices': [{ code: 'X_NOTE' }] } } }],
-    [{ name: 'probe', arguments: { act: 'show' } }, { result: { content: [{ type: 'text' }, { type: 'image', data: 'AAAA', mimeType: 'image/png' }] } }],
-    [{ name: 'probe' }, { result: { content: [{ text: 'did undefined\n[X_NOTE] a remark' }] } }],
-    [{ name: 'probe', arguments: { act: 'no' } }, { result: { isError: true, content: [{ text: expect.stringMatching(/^VT_INPUT_INVALID: /) }] } }],
-    [{ name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': true } }, { result: { structuredContent: { act: 'say' } } }],
-    [{ name: 'nobody', arguments: {} }, { error: { code: -32602, message: expect.stringMatching(/^Unknown tool: nobody\./) } }],
-    [{ name: 'probe', arguments: null }, { error: { code: -32602 } }],
-    [{ name: 'probe', arguments: { act: 'say' }, _meta: { 'dev.vtcode/structured': 'yes' } }, { error: { code: -32602 } }],
-  ]
   for (const [params, like] of calls) {
     const [short, long] = [await call(params), await call({ ...params, _meta: { ...(params['_meta'] as object), ...longWay } })]
     expect(short).toMatchObject(like)
@@ -94,16 +117,45 @@ it('a call comes to the same on the short way and on that of the library, whatev
   await call({ name: 'probe', arguments: { act: 'log' } })
   expect(lines.filter(({ method }) => method === 'notifications/message')).toHaveLength(1)
 
-  // What is cancelled is told to stop, and not answered.
-  send({ id: 'hangs', method: 'tools/call', params: { name: 'probe', arguments: { act: 'wait' }, _meta: { progressToken: 1 } } })
-  await line(({ method }) => method === 'notifications/progress')
-  send({ method: 'notifications/cancelled', params: { requestId: 'hangs' } })
-  await expect.poll(() => existsSync(`${made.root}/told`), { timeout: 10_000 }).toBe(true)
-  await call({ name: 'probe', arguments: { act: 'say' } })
-  expect(lines.some(({ id }) => id === 'hangs')).toBe(false)
-  const ended = new Promise((resolve) => server.on('exit', resolve))
-  server.stdin.end()
-  expect(await ended).toBe(0)
+  await raw.cancels({})
+  await raw.end()
+})
+
+it('a call of the 2026-07-28 revision comes to the same on both ways, once the library has read what it says of its client', async () => {
+  await using raw = await rawServer()
+  const { lines, send, line, call } = raw
+  const envelope = { [`${protocol}protocolVersion`]: '2026-07-28', [`${protocol}clientInfo`]: { name: 'raw', version: '1' }, [`${protocol}clientCapabilities`]: { elicitation: { form: {} } } }
+  send({ id: 'open', method: 'server/discover', params: { _meta: envelope } })
+  await line(({ id }) => id === 'open')
+  // The first is read by the library; what it says of its client stands for those behind it.
+  expect(await call({ name: 'probe', arguments: { act: 'say' }, _meta: envelope })).toMatchObject({ result: { resultType: 'complete', _meta: { [`${protocol}serverInfo`]: { name: 'vtcode' } } } })
+  for (const [params, like] of calls) {
+    const _meta = { ...(params['_meta'] as object), ...envelope }
+    const [short, long] = [await call({ ...params, _meta }), await call({ ...params, _meta: { ..._meta, ...longWay } })]
+    expect(short).toMatchObject(like)
+    expect(short).toEqual(long)
+  }
+
+  // What a client says of itself counts for this call: who shows no forms is refused what another is asked, and a wrong word is refused as before.
+  const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
+  const asked = async (_meta: object) => (await call({ ...read, _meta })).result as { resultType?: string; inputRequests?: object } | undefined
+  const bare = { ...envelope, [`${protocol}clientCapabilities`]: {} }
+  expect(await asked(bare)).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^VT_POLICY_/) }] })
+  expect(await asked(bare)).toMatchObject({ isError: true })
+  const first = await asked(envelope)
+  expect(first).toMatchObject({ resultType: 'input_required' })
+  expect(await asked(envelope)).toEqual(first)
+  const inputResponses = Object.fromEntries(Object.keys(first!.inputRequests!).map((key) => [key, { action: 'accept', content: { approve: true } }]))
+  expect(await call({ ...read, inputResponses, _meta: envelope })).toMatchObject({ result: { content: [{ type: 'text', text: 'hello\n' }] } })
+  for (const wrong of [{ ...envelope, [`${protocol}clientInfo`]: { name: 7 } }, { ...envelope, [`${protocol}clientCapabilities`]: 'all' }, {}]) expect(await call({ name: 'probe', arguments: { act: 'say' }, _meta: wrong })).toHaveProperty('error.code')
+
+  // Who wants to hear what calls log says so in the call.
+  await call({ name: 'probe', arguments: { act: 'log' }, _meta: envelope })
+  expect(lines.filter(({ method }) => method === 'notifications/message')).toEqual([])
+  await call({ name: 'probe', arguments: { act: 'log' }, _meta: { ...envelope, [`${protocol}logLevel`]: 'info' } })
+  expect(lines.filter(({ method }) => method === 'notifications/message').map(({ params }) => params!.data)).toEqual(['heard'])
+  await raw.cancels(envelope)
+  await raw.end()
 })
 
 it('a message that the library would leave without an answer is refused, and of two calls with one id the second', async () => {
