@@ -1,29 +1,11 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { askAll, faces } from '../../support/faces.js'
 import { addresses, changesOutside, commands, hidden, manifests, names, runs, searches, type HostileCall } from '../../support/hostile.js'
-import { hostileTree, type HostileTree } from '../../support/paths.js'
+import { hostileTree, treeText, type HostileTree } from '../../support/paths.js'
 import { page, serve } from '../../support/server.js'
-
-/** What lies in a folder: names, targets of links, contents; our own folder aside. */
-function holds(folder: string): Record<string, string> {
-  const found: Record<string, string> = {}
-  const walk = (path: string) => {
-    for (const name of readdirSync(join(folder, path), { encoding: 'latin1' })) {
-      const at = path ? `${path}/${name}` : name
-      if (at === 'ws/.vtcode') continue
-      const file = Buffer.from(join(folder, at), 'latin1')
-      const stat = lstatSync(file)
-      if (stat.isSymbolicLink()) found[at] = `->${readlinkSync(file)}`
-      else if (stat.isDirectory()) (found[`${at}/`] = ''), walk(at)
-      else found[at] = stat.isFile() ? readFileSync(file, 'latin1') : 'special'
-    }
-  }
-  walk('')
-  return found
-}
 
 // No face may be a way around a guard: the same calls through each of them, by the built program as its users have it.
 describe.each(Object.keys(faces))('%s', (name) => {
@@ -56,7 +38,7 @@ describe.each(Object.keys(faces))('%s', (name) => {
 
   /** Asks all, and says of each that did not end as it must; what has to be everywhere is looked at here. */
   async function played(all: HostileCall[]): Promise<unknown[]> {
-    const before = holds(tree.base)
+    const before = treeText(tree.base)
     await using face = await faces[name]!({ home, root: tree.root, env: { PATH: `${join(home.home, 'bin')}:${process.env['PATH']}`, ACME_API_KEY: 'SECRET-KEY-0123456789', ACME_NOTE: 'SECRET', NODE_OPTIONS: '--no-warnings' } })
     // Where each call costs the start of a program, a part of the list is asked; an argument of a process holds no NUL.
     const asked = face.atOnce === 1 ? all : all.filter(({ tool }, index) => !tool.includes('\0') && (index % (all.length < 60 ? 5 : 11) === 0))
@@ -70,7 +52,7 @@ describe.each(Object.keys(faces))('%s', (name) => {
     })
     // The process lives, answers the next call, and nothing changed anywhere.
     expect(await face.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true, output: { content: 'inside\n' } })
-    expect(holds(tree.base)).toEqual(before)
+    expect(treeText(tree.base)).toEqual(before)
     return wrong.flat()
   }
 

@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from '../../support/program.js'
+import { vtcode } from '../../support/program.js'
+import { rawMcp, type RawLine } from '../../support/raw_mcp.js'
 
 const manifest = 'name: probe\ndescription: Does what a test asks of it.\neffects: [read]\ninput: { properties: { act: { enum: [say, show, wait, log] } } }\nmodule: ./probe.js\n'
 const code = `import { writeFileSync } from 'node:fs'
@@ -21,41 +20,14 @@ const protocol = 'io.modelcontextprotocol/'
 // Only the library reads this member of a request.
 const longWay = { [`${protocol}related-task`]: { taskId: 'none' } }
 
-interface Line {
-  id?: unknown
-  method?: string
-  params?: { message?: string; data?: string }
-  result?: { content: { text?: string }[] }
-  error?: { code: number; message: string }
-}
-
-/** A server that reads lines, with a tool that does what it is told and a file that is read when somebody agrees. */
+/** A server with a tool that does what it is told and a file that is read when somebody agrees. */
 async function rawServer() {
   const made = await tempWorkspace({ 'a.txt': 'hello\n' })
   await made.write('../home/probe/probe.yaml', manifest)
   await made.write('../home/probe/probe.js', code)
   await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\ntools: { max_repeated_tool_calls: 0 }\npolicy: { ask: ['Read(a.txt)'] }\n`)
-  const server = spawn(process.execPath, [bin, 'mcp'], { cwd: made.root, env: surroundings(made), stdio: ['pipe', 'pipe', 'ignore'] })
-  const lines: Line[] = []
-  const told: (() => void)[] = []
-  createInterface(server.stdout).on('line', (line) => {
-    lines.push(JSON.parse(line) as Line)
-    for (const tell of told.splice(0)) tell()
-  })
-  const send = (message: object) => server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-  const line = async (like: (line: Line) => boolean): Promise<Line> => {
-    for (;;) {
-      const found = lines.find(like)
-      if (found) return found
-      await new Promise<void>((resolve) => told.push(resolve))
-    }
-  }
-  let last = 0
-  const call = (params: object) => {
-    const id = ++last
-    send({ id, method: 'tools/call', params })
-    return line((one) => one.id === id && one.method === undefined).then(({ result, error }) => ({ result, error }))
-  }
+  const raw = rawMcp(made, ['mcp'])
+  const { lines, send, line, call } = raw
   /** What is cancelled is told to stop, and not answered. */
   const cancels = async (meta: object) => {
     send({ id: 'hangs', method: 'tools/call', params: { name: 'probe', arguments: { act: 'wait' }, _meta: { ...meta, progressToken: 1 } } })
@@ -65,12 +37,7 @@ async function rawServer() {
     await call({ name: 'probe', arguments: { act: 'say' }, _meta: meta })
     expect(lines.some(({ id }) => id === 'hangs')).toBe(false)
   }
-  const end = async () => {
-    const ended = new Promise((resolve) => server.on('exit', resolve))
-    server.stdin.end()
-    expect(await ended).toBe(0)
-  }
-  return { lines, send, line, call, cancels, end, [Symbol.asyncDispose]: () => made[Symbol.asyncDispose]() }
+  return { ...raw, cancels, [Symbol.asyncDispose]: () => made[Symbol.asyncDispose]() }
 }
 
 /** Calls, and what each comes to on either way. */
@@ -118,7 +85,7 @@ it('a call comes to the same on the short way and on that of the library, whatev
   expect(lines.filter(({ method }) => method === 'notifications/message')).toHaveLength(1)
 
   await raw.cancels({})
-  await raw.end()
+  expect(await raw.end()).toBe(0)
 })
 
 it('a call of the 2026-07-28 revision comes to the same on both ways, once the library has read what it says of its client', async () => {
@@ -155,7 +122,7 @@ it('a call of the 2026-07-28 revision comes to the same on both ways, once the l
   await call({ name: 'probe', arguments: { act: 'log' }, _meta: { ...envelope, [`${protocol}logLevel`]: 'info' } })
   expect(lines.filter(({ method }) => method === 'notifications/message').map(({ params }) => params!.data)).toEqual(['heard'])
   await raw.cancels(envelope)
-  await raw.end()
+  expect(await raw.end()).toBe(0)
 })
 
 it('a message that the library would leave without an answer is refused, and of two calls with one id the second', async () => {
@@ -182,7 +149,7 @@ export default ({ input: { act } }, context) => {
   ]
   const { stdout, code } = await vtcode(made, ['mcp'], { stdin: `${lines.join('\n')}\n` })
   expect(code).toBe(0)
-  const answers = stdout.trim().split('\n').map((line) => JSON.parse(line) as Line).filter(({ id }) => id !== 0)
+  const answers = stdout.trim().split('\n').map((line) => JSON.parse(line) as RawLine).filter(({ id }) => id !== 0)
   expect(answers.filter(({ error }) => error)).toMatchObject([
     { id: null, error: { code: -32600 } },
     { id: 2, error: { code: -32600, message: "Invalid request: unknown member 'foo'; a request has jsonrpc, id, method and params." } },

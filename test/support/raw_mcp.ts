@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { TempWorkspace } from 'vtcode/test'
+import { bin, surroundings } from './program.js'
+
+/** A message as it came. */
+export interface RawLine {
+  id?: unknown
+  method?: string
+  params?: { message?: string; data?: string }
+  result?: { content: { text?: string }[] }
+  error?: { code: number; message: string }
+}
+
+/** An MCP server on stdio, spoken to line by line: nothing stands between a test and what is sent, and calls take the short way unless they say more. */
+export function rawMcp(home: TempWorkspace, words: string[], root = home.root) {
+  const server = spawn(process.execPath, [bin, ...words], { cwd: root, env: surroundings(home), stdio: ['pipe', 'pipe', 'ignore'] })
+  const lines: RawLine[] = []
+  const told: (() => void)[] = []
+  createInterface(server.stdout).on('line', (line) => {
+    lines.push(JSON.parse(line) as RawLine)
+    for (const tell of told.splice(0)) tell()
+  })
+  const send = (message: object) => server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const line = async (like: (line: RawLine) => boolean): Promise<RawLine> => {
+    for (;;) {
+      const found = lines.find(like)
+      if (found) return found
+      await new Promise<void>((resolve) => told.push(resolve))
+    }
+  }
+  let last = 0
+  const call = (params: object) => {
+    const id = ++last
+    send({ id, method: 'tools/call', params })
+    return line((one) => one.id === id && one.method === undefined).then(({ result, error }) => ({ result, error }))
+  }
+  /** Ends as a client ends it; its exit code. */
+  const end = () => {
+    const ended = new Promise<number | null>((resolve) => server.on('exit', resolve))
+    server.stdin.end()
+    return ended
+  }
+  return { lines, send, line, call, end }
+}
