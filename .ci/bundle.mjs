@@ -128,13 +128,17 @@ const loader = {
   resolveId: (id, importer) => (importer !== undefined && join(importer, '..', id) === here('../core/base/load.js') ? { id: '#load', external: true } : undefined),
 }
 
-/** Of Node's own modules what is taken by name is taken once, and nothing else is made. */
+/** What Node makes when it is asked for, and most starts do without. */
+const rare = new Set(['dns', 'fs/promises', 'http', 'readline', 'timers/promises', 'tty'].map((name) => `node:${name}`))
+
+/** Of Node's own modules what is taken by name is taken once, and nothing else is made; what is rare is taken where it is used. */
 const builtins = {
   name: 'builtins',
   renderChunk: (code) =>
     code.replace(/^(?:let|const|var) (\w+) = require\("(node:[\w/]+)"\);$/gm, (line, local, from) => {
       if (code.includes(`__toESM(${local}`)) return line
       const names = new Set([...code.matchAll(new RegExp(`\\b${local.replaceAll('$', '\\$')}\\.(\\w+)`, 'g'))].map(([, name]) => name))
+      if (rare.has(from)) return `const ${local} = { ${[...names].map((name) => `get ${name}() { return process.getBuiltinModule("${from}").${name} }`).join(', ')} };`
       return `const ${local} = (({ ${[...names].join(', ')} }) => ({ ${[...names].join(', ')} }))(process.getBuiltinModule("${from}"));`
     }),
 }

@@ -1,3 +1,5 @@
+import { fstatSync, statSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { isatty } from 'node:tty'
 import { firstLine, nearest, problem, redactText, version, visible, visibleLine, VtError, type Problem } from './base/index.js'
 import { guarded, keepCompiled, leaveReport, levels, readCommandLine, CommandLineError } from './cli/index.js'
@@ -30,7 +32,7 @@ process.on('SIGINT', () => {
   if (!instead) stop.abort()
 })
 // A terminal in raw mode is given back to the shell while we are stopped, and taken again when we continue.
-if (isatty(0)) process.on('SIGTSTP', suspend)
+if (isTerminal()) process.on('SIGTSTP', suspend)
 for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
 // A reader that closed the pipe ends the work; this is no error.
 process.stdout.on('error', () => stop.abort())
@@ -57,6 +59,12 @@ export async function startProgram(front: unknown): Promise<never> {
   await flushed()
   keepCompiled()
   return process.exit(stop.signal.aborted ? interrupted : code)
+}
+
+/** Whether a person types. To ask loads what takes longer than to see that it is a file, a pipe, or nothing. */
+function isTerminal(): boolean {
+  const input = fstatSync(0)
+  return input.isCharacterDevice() && input.rdev !== statSync(devNull, { throwIfNoEntry: false })?.rdev && isatty(0)
 }
 
 function suspend(): void {

@@ -58,8 +58,8 @@ function shownTools(registry: Registry, listing: ToolListing): { tool: Tool; slo
   })
 }
 
-function wholeList(registry: Registry, listing: ToolListing): ToolInfo[] {
-  return shownTools(registry, listing).flatMap(({ tool, slots, told }): ToolInfo[] => {
+function wholeList(registry: Registry, listing: ToolListing, tools = shownTools(registry, listing)): ToolInfo[] {
+  return tools.flatMap(({ tool, slots, told }): ToolInfo[] => {
     if (tool.only) return [plain(tool.name, tool.only)]
     const names = registry.each ? told.map((slot) => splitName(registry, slot)) : []
     // A tool whose actions cannot all have a name of their own stays whole.
@@ -85,9 +85,9 @@ function leanList(registry: Registry, listing: ToolListing): ToolInfo[] {
     return [...(rest.length > 0 ? [leanTool(tool, slots.filter((slot) => !apart.includes(slot)), rest)] : []), ...apart.map((slot) => standing(registry, slot))]
   })
   const forwarder = [...registry.slots.values()].find((slot) => slot.primary.manifest.forwards && isListed(slot))
-  if (!forwarder || own.length === 0 || registry.each) return wholeList(registry, listing)
-  const foreign = new Set(tools.filter(({ told }) => told.every(({ primary }) => primary.layer !== 'builtin')).map(({ tool }) => tool.name))
-  const others = wholeList(registry, listing).filter(({ name }) => foreign.has(name) && !own.some((one) => one.name === name))
+  if (!forwarder || own.length === 0 || registry.each) return wholeList(registry, listing, tools)
+  const foreign = tools.filter(({ told }) => told.every(({ primary }) => primary.layer !== 'builtin'))
+  const others = wholeList(registry, listing, foreign).filter(({ name }) => foreign.some(({ tool }) => tool.name === name) && !own.some((one) => one.name === name))
   const few = JSON.stringify(others).length <= MOST_OF_OTHERS
   const shown = [...own, ...(few ? others : [])]
   const rest = tools.filter(({ tool }) => !shown.some(({ name }) => name === tool.name))

@@ -25,8 +25,9 @@ export interface ModelRequest {
 /** Tools whose whole input is one text, under this name: a wire with free text carries it without the quoting of JSON. */
 const freeform: Record<string, string> = { apply_patch: 'input' }
 
+const carriesFree = ({ format, compat }: Model): boolean => format === 'openai-responses' && compat.custom_tools !== false
 /** Does the wire carry this tool as free text? */
-const isFree = ({ format, compat }: Model, name: string): boolean => format === 'openai-responses' && compat.custom_tools !== false && Object.hasOwn(freeform, name)
+const isFree = (model: Model, name: string): boolean => carriesFree(model) && Object.hasOwn(freeform, name)
 
 /**
  * The tools as a model reads them, by name: what most calls need, and the way to the rest. What its wire carries as free text is shown
@@ -34,7 +35,7 @@ const isFree = ({ format, compat }: Model, name: string): boolean => format === 
  */
 export function toolDefinitions({ tools }: { readonly tools: (how?: { lean?: boolean }) => ToolInfo[] }, model: Model): LanguageModelV3FunctionTool[] {
   const lean = tools({ lean: true })
-  const free = tools().filter(({ name }) => isFree(model, name) && !lean.some((one) => one.name === name))
+  const free = carriesFree(model) ? tools().filter(({ name }) => isFree(model, name) && !lean.some((one) => one.name === name)) : []
   return [...lean, ...free]
     .filter(({ name }) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
