@@ -1,6 +1,7 @@
 import { withoutInvisible, type Manifest } from '../base/index.js'
 
 const shown = ['title', 'description', 'about', 'docs', 'license', 'author', 'errors', 'input', 'output']
+/** UTF-16 units of a text for models and users. */
 const most = 1_024
 
 /** The beginning of a text, with a word on what is left out where it is longer. */

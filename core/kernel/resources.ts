@@ -4,8 +4,8 @@ import type { ContextServices } from './context.js'
 import type { Loader } from './loader.js'
 import type { Complete, Offer, Provider } from './plugin_types.js'
 
-const MAX_VALUES = 100
-const LIMIT = 2_000
+/** Values that a completion offers at most, and the milliseconds that it may take. */
+const [MAX_VALUES, LIMIT_MS] = [100, 2_000]
 
 /** Every listed resource or prompt. */
 export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offer[] {
@@ -36,7 +36,7 @@ export async function complete({ registry, loader, services }: Place, slot: stri
     const ask = (await loader.exported(found.primary, 'complete')) as Complete | undefined
     const { filtered: workspace, host } = services
     const late = () => new Error('no suggestions in time')
-    const values = ask && (await withTimeout(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT, late))
+    const values = ask && (await withTimeout(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT_MS, late))
     return Array.isArray(values) ? values.filter((one) => typeof one === 'string').slice(0, MAX_VALUES) : []
   } catch {
     return []

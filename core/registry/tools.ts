@@ -164,6 +164,7 @@ function named({ info: { action, input } }: Slot, properties: readonly string[] 
   return `${action}${names && `(${names})`}`
 }
 
+/** A list shows an enum of at most so many choices. */
 const LONG = 16
 const limits = new Set(['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minimum', 'maximum', 'default', 'additionalProperties'])
 

@@ -1,3 +1,4 @@
+import { modes } from '../../core/config/index.js'
 import { openWorkspace, type Io, type JsonObject, type Kernel } from '../../core/index.js'
 import { helpText, runCommand, verb } from '../lib/terminal/index.js'
 
@@ -41,12 +42,11 @@ export default async function completion(kernel: Kernel, argv: string[], io: Io)
 }
 
 const programFlags = ['--workspace', '--mode', '--config', '--home', '--allowed-tools', '--disallowed-tools', '--verbose', '--log-level', '--quiet', '--no-color', '--version', '--help']
-const modes = ['plan', 'ask', 'auto', 'full-auto']
 
 /** What may stand next: behind these words, at this beginning of one. */
 async function candidates(kernel: Kernel, before: readonly string[], partial: string, io: Io): Promise<string[]> {
   const last = before.at(-1)
-  if (last === '--mode') return modes
+  if (last === '--mode') return [...modes]
   const words = withoutProgramFlags(before)
   const [name, ...rest] = words
   if (name === undefined) return partial.startsWith('-') ? programFlags : verbsOf(kernel)

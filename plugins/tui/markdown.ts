@@ -158,6 +158,7 @@ export class GrowingMarkdown {
     }
   }
 }
+/** UTF-16 units of an unfinished block that is drawn as Markdown; of a longer one only the end is. */
 const longest = 4000
 /** So many lines of code stand below before those above move up. */
 const mostLines = 12

@@ -64,6 +64,7 @@ export function fitRow(text: string, columns: number, cut: (text: string, column
   return row.includes('\u001b') && !/\u001b\[0?m$/.test(row) ? `${row}\u001b[0m` : row
 }
 
+/** Letters of a word that is folded as any other. */
 const longest = 2000
 /** Words that are far wider than the terminal, in pieces that fit: who folds lines by their words takes very long for them. */
 export function brokenWords(text: string, columns: number): string {

@@ -31,6 +31,7 @@ export interface WebOutput {
   next?: Next
 }
 
+/** Characters of a page that stand in the answer, alone and beside the passages that a prompt asked for; the rest goes on in a file. */
 const shown = 40_000
 const shownBesidePassages = 8_000
 // However late the server answered, the page is still read.

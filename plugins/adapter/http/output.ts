@@ -1,5 +1,5 @@
-import { toText } from '../../../core/base/index.js'
-import { ok, VtError, type JsonObject, type Result } from '../../../core/index.js'
+import { isObject, toText } from '../../../core/base/index.js'
+import { ok, VtError, type Result } from '../../../core/index.js'
 import type { FetchedPage } from '../../lib/net/index.js'
 import { pointed } from '../../lib/values/index.js'
 import type { HttpSettings } from './settings.js'
@@ -16,7 +16,7 @@ export function httpResult(settings: HttpSettings, { status, content_type, text 
   if (!json) return ok({ status, content_type, text }, { text })
   if (text.trim() === '') return ok({})
   const chosen = pointed(parsed(text, content_type), settings.select)
-  return ok(typeof chosen === 'object' && chosen !== null && !Array.isArray(chosen) ? (chosen as JsonObject) : { value: chosen })
+  return ok(isObject(chosen) ? chosen : { value: chosen })
 }
 
 function parsed(text: string, type: string): unknown {

@@ -192,9 +192,6 @@ export class Delegation {
   private get leftToStart(): number {
     return Math.max(0, this.limits.max_total_per_run - this.given)
   }
-  private now(): string {
-    return new Date(this.thread.providers.clock.now()).toISOString()
-  }
   private entryOf(id: string): PartEntry {
     const { children } = this.thread.state
     const found = children.find(({ child }) => child.id === id)
@@ -220,7 +217,10 @@ export class Delegation {
     if (planned.isolation === 'shared') refuseClaimed(planned.write_paths ?? [], this.among.others)
     this.given += 1
     const live = await this.enqueue(child, plan, text, { call_id, ...given })
-    if (untrusted !== undefined && !this.told.has(child.agent)) await thread.remark('VT_AGENT_DEFINITION', (this.told.add(child.agent), untrusted))
+    if (untrusted !== undefined && !this.told.has(child.agent)) {
+      this.told.add(child.agent)
+      await thread.remark('VT_AGENT_DEFINITION', untrusted)
+    }
     return { child, live }
   }
   private get among(): { delegates: boolean; others: ChildStatus[] } {
@@ -275,7 +275,7 @@ export class Delegation {
     this.live.delete(id)
     const { cost_usd } = live.thread ?? live.child
     const summary = report && { summary: report.summary.slice(0, 300) }
-    const child: ChildStatus = { ...this.entryOf(id).child, ...end, cost_usd, completed_at: this.now(), ...summary, ...(changed.length > 0 && { changed_files: [...changed] }) }
+    const child: ChildStatus = { ...this.entryOf(id).child, ...end, cost_usd, completed_at: new Date(this.thread.providers.clock.now()).toISOString(), ...summary, ...(changed.length > 0 && { changed_files: [...changed] }) }
     await this.note(child, { ...(report && { report }), ...(end.status === 'closed' && { told: true as const }) })
     await this.thread.events.complete(itemOf(child, live.item))
   }

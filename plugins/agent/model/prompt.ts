@@ -1,5 +1,5 @@
 import type { LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3ToolResultPart, SharedV3ProviderOptions } from '@ai-sdk/provider'
-import { toText, visibleLine, visibleText, type JsonObject } from '../../../core/base/index.js'
+import { isObject, toText, visibleLine, visibleText, type JsonObject } from '../../../core/base/index.js'
 import type { CallPart, ImageRef, MessagePart, Msg } from '../base/index.js'
 
 /** By digest, the base64 of an image, or why it is not sent. */
@@ -88,7 +88,7 @@ const wireName = (name: string): string => (anyWire.test(name) ? name : name.rep
 const anyWire = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/
 
 /** Arguments that were no object go back as what they were, in an object: no wire carries anything else. */
-const sendable = ({ input }: CallPart): object => (typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { invalid_arguments: toText(input).slice(0, 2000) })
+const sendable = ({ input }: CallPart): object => (isObject(input) ? input : { invalid_arguments: toText(input).slice(0, 2000) })
 
 /** The provider's own ids where they are unique; a missing or repeated id is replaced by ours. */
 function wireIds(messages: readonly Msg[]): Map<string, string> {

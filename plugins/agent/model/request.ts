@@ -40,6 +40,7 @@ export interface RequestContext {
 }
 
 const limits = { first_token_ms: 120_000, idle_ms: 90_000, total_ms: 900_000 }
+/** A provider that asks for a longer wait before the next attempt gets none, in milliseconds. */
 const longestWait = 300_000
 const nothing: Cause = { code: 'VT_LLM_EMPTY', message: 'The answer is empty.', retry: 'stream', category: 'empty' }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import { isObject, type JsonObject } from '../../../core/base/index.js'
 import { AgentError } from '../base/index.js'
 import type { LoggedEvent } from './reduce.js'
 
@@ -27,7 +27,6 @@ interface AtifResult {
   content?: unknown
   extra?: { duration_ms?: unknown; error_code?: unknown; exit_code?: unknown; spool_path?: unknown }
 }
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 function text(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.map((part: { text?: unknown } | null) => text(part?.text ?? '[image]')).join('\n')

@@ -3,7 +3,8 @@ import { boundaryText } from './atif.js'
 import { argumentsOf, isFailed } from './reduce.js'
 import type { TracedRun, StepRecord, TracedCall, TurnEntry, TurnRecord } from './types.js'
 
-const shortest = 160
+/** Characters of a text in an outline that is not `full`. */
+const longestBrief = 160
 
 /** A run as an indented outline, for a terminal or a model: a line for each turn, step, call and remark. `full` shows texts whole. */
 export function outlineOf(run: TracedRun, { full = false }: { full?: boolean } = {}): string {
@@ -17,7 +18,7 @@ export function outlineOf(run: TracedRun, { full = false }: { full?: boolean } =
 }
 
 const line = (depth: number, text: string): string => `${'  '.repeat(depth)}${visibleLine(text)}`
-const brief = (text: string, full: boolean): string => (full || text.length <= shortest ? text : `${text.slice(0, shortest)}…`)
+const brief = (text: string, full: boolean): string => (full || text.length <= longestBrief ? text : `${text.slice(0, longestBrief)}…`)
 
 const usageText = ({ usage, cost_usd }: Pick<StepRecord, 'usage' | 'cost_usd'>): string => `${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${moneyText(cost_usd)}`
 

@@ -1,4 +1,5 @@
 import { nearest } from '../../../core/base/index.js'
+import { modes } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { personsPrompts } from '../../lib/skills/index.js'
 import { say } from '../../lib/terminal/index.js'
@@ -43,7 +44,7 @@ const own: readonly Command[] = [
 
 /** Those that the chat has in any case. */
 const everywhere: readonly SlashCommand[] = [
-  { name: 'mode', description: 'Says the mode, or changes it', arguments: '<mode>', choices: ['plan', 'ask', 'auto', 'full-auto'] },
+  { name: 'mode', description: 'Says the mode, or changes it', arguments: '<mode>', choices: modes },
   { name: 'plan', description: 'Asks for a plan before anything is changed', arguments: '[what]' },
   { name: 'tasks', description: 'Shows the steps of the task' },
   { name: 'compact', description: 'Shortens the conversation', arguments: '[what matters]' },

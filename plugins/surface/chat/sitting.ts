@@ -1,3 +1,4 @@
+import { modes } from '../../../core/config/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 import { atWork, componentChoices, findModel, printFailure, runContextOf, type RunContext } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, ThreadEvent } from '../../agent/index.js'
@@ -153,9 +154,7 @@ export class Sitting {
 
   /** The next mode that is permitted. */
   async cycleMode(): Promise<void> {
-    const all = ['plan', 'ask', 'auto', 'full-auto'] as const
-    const from = all.indexOf(this.agent.mode as (typeof all)[number])
-    const next = all[(from + 1) % all.length]!
+    const next = modes[(modes.indexOf(this.agent.mode) + 1) % modes.length]!
     const mode = await this.agent.setMode(next)
     if (mode !== next) await this.agent.setMode('plan')
     this.status()

@@ -1,5 +1,5 @@
 import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
-import { sha256, shortLine } from '../../../core/base/index.js'
+import { isObject, sha256, shortLine } from '../../../core/base/index.js'
 import type { Approval, Approved, Asker, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
@@ -111,14 +111,12 @@ export class ClientQuestions implements Client {
 
 const comesAgain = 'The client is asked; the call comes once more with the answer.'
 
-const object = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Whether a value is an answer to a request of this kind at all. */
 function answers(method: ClientRequest['method'], value: unknown): boolean {
-  if (!object(value)) return false
+  if (!isObject(value)) return false
   if (method === 'roots/list') return Array.isArray(value['roots'])
-  if (method === 'sampling/createMessage') return object(value['content']) || Array.isArray(value['content'])
-  return value['action'] === 'decline' || value['action'] === 'cancel' || (value['action'] === 'accept' && object(value['content']))
+  if (method === 'sampling/createMessage') return isObject(value['content']) || Array.isArray(value['content'])
+  return value['action'] === 'decline' || value['action'] === 'cancel' || (value['action'] === 'accept' && isObject(value['content']))
 }
 
 function accepted(answer: unknown, scopes: readonly string[]): Approved {

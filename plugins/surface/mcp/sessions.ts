@@ -8,6 +8,7 @@ import { createServer, type Showing } from './server.js'
 import type { WebRequest } from './web.js'
 
 const MAX_SESSIONS = 64
+/** A session that nobody used for so long is ended, in milliseconds. */
 const IDLE = 30 * 60_000
 /** Ids that nobody was given, in a minute; whoever tries more of them is guessing. */
 const MAX_FORGED = 100

@@ -1,5 +1,6 @@
 import { firstPoints } from '../../lib/net/index.js'
 
+/** Passages that are shown, and the characters of each. */
 const most = 8
 const points = 1000
 

@@ -28,7 +28,8 @@ describe('a name that is too long for wires', () => {
     expect(names.every((name) => /^[\w-]{1,64}$/.test(name))).toBe(true)
     expect(names).toContain('mcp__plugin_codex-security_codex-security__scan')
     expect(names.find((name) => name.endsWith(`__${long}`))).toMatch(/^mcp__codex-security_[0-9a-f]{8}__set_/)
-    expect(names.find((name) => name.endsWith(`__${'x'.repeat(50)}`)) ?? names.find((name) => name.includes('xxxx'))).toBeDefined()
+    // Where what is left of the server would be less than its hash, the tool is cut as well.
+    expect(names.find((name) => name.includes('xxxx'))).toMatch(/^mcp__plugin_codex-security_codex-security__x+_[0-9a-f]{8}$/)
     for (const name of names) expect(await made.vt.call(name, { text: 'a' })).toMatchObject({ ok: true })
   })
 
