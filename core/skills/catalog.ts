@@ -1,7 +1,7 @@
 import type { JsonObject, Schema, Settings, ToolInfo } from '../base/index.js'
 import type { Skill, Skills } from './types.js'
 
-/** So many names of skills stand in the schema at most; more are found by `list_skills`. */
+/** So many names of skills stand in the schema at most; where there are more, they are listed by a call. */
 const FEW = 50
 /** No description is cut shorter than this to make room. */
 const SHORTEST = 120

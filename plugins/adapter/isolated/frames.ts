@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { toText } from '../../../core/base/index.js'
+import { drained } from '../../lib/base/index.js'
 import { jsonLines } from '../../lib/process/index.js'
 
 /** The messages between program and plugin: one JSON document a line, on a pipe of their own. */
@@ -40,7 +41,7 @@ export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reas
       if (line.length > MAX_FRAME) throw new Error('it is larger than any message may be')
       if (pipe.writable) pipe.write(`${line}\n`)
     },
-    room: () => (pipe.writableLength <= MAX_QUEUED ? undefined : new Promise((resolve) => pipe.once('drain', resolve).once('close', resolve))),
+    room: () => (pipe.writableLength <= MAX_QUEUED ? undefined : drained(pipe)),
   }
 }
 
@@ -48,7 +49,7 @@ export interface FramePipe {
   /** Throws when the frame is too large for the other side. */
   send(frame: Frame): void
   /** Resolves when the other side has read what waits for it; nothing where it may be sent more at once. */
-  room(): Promise<unknown> | undefined
+  room(): Promise<void> | undefined
 }
 
 /** Bytes where they usually stand: JSON itself would first make a list of numbers of them. */

@@ -3,6 +3,7 @@ import type { Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { makeFolder, signalGroup, start } from '../../../core/base/index.js'
 import type { Launch } from '../../../core/index.js'
+import { drained } from '../../lib/base/index.js'
 import { jsonLines, settles, tail } from '../../lib/process/index.js'
 import { MAX_ANSWER, type Intake } from './intake.js'
 
@@ -100,13 +101,7 @@ export class Pipe implements Transport {
   async #untilRead(stdin: Writable): Promise<void> {
     const { stdout } = this.#child!
     stdout?.pause()
-    await new Promise<void>((resolve) => {
-      const over = (): void => {
-        stdin.off('drain', over).off('close', over)
-        resolve()
-      }
-      stdin.on('drain', over).on('close', over)
-    })
+    await drained(stdin)
     this.#read = undefined
     stdout?.resume()
   }

@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { Io } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
+import { drained } from '../../lib/base/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { AgentError } from '../base/index.js'
@@ -93,13 +94,6 @@ export async function printPieces(io: Io, pieces: AsyncIterable<string>): Promis
     if (piece !== '' && !io.stdout.write(piece)) await drained(io.stdout)
   }
 }
-
-const drained = (stream: Io['stdout']): Promise<void> =>
-  new Promise((resolve) => {
-    const done = () => (stream.off('drain', done), stream.off('close', done), resolve())
-    stream.on('drain', done)
-    stream.on('close', done)
-  })
 
 /** Writes pieces to a file of the workspace, which is replaced when all of them are there. Throws VT_PATH_*, VT_SESSION_WRITE. */
 export async function writePieces(workspace: Workspace, path: string, pieces: AsyncIterable<string> | Iterable<string>): Promise<void> {

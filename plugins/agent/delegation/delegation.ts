@@ -229,9 +229,8 @@ export class Delegation {
 
   private async enqueue(child: ChildStatus, plan: ChildPlan, text: string, { call_id, timeout_secs = this.limits.default_timeout_secs }: HowBegun = {}): Promise<LivePart> {
     const { thread } = this
-    this.engine ??= this.work()
+    const engine = (this.engine ??= this.work())
     const job_id = `${child.id}-${(this.jobs += 1)}`
-    const engine = this.engine
     const live: LivePart = { child, plan: { ...plan, ...askingFor(thread, child) }, texts: [text], timeout_secs, job_id, item: thread.newId('it'), ended: Promise.resolve() }
     this.live.set(child.id, live)
     await thread.commit({ kind: 'child', child, ...(call_id !== undefined && { call_id }) })
@@ -274,8 +273,9 @@ export class Delegation {
     if (!live) return
     this.live.delete(id)
     const { cost_usd } = live.thread ?? live.child
+    const completed_at = new Date(this.thread.providers.clock.now()).toISOString()
     const summary = report && { summary: report.summary.slice(0, 300) }
-    const child: ChildStatus = { ...this.entryOf(id).child, ...end, cost_usd, completed_at: new Date(this.thread.providers.clock.now()).toISOString(), ...summary, ...(changed.length > 0 && { changed_files: [...changed] }) }
+    const child: ChildStatus = { ...this.entryOf(id).child, ...end, cost_usd, completed_at, ...summary, ...(changed.length > 0 && { changed_files: [...changed] }) }
     await this.note(child, { ...(report && { report }), ...(end.status === 'closed' && { told: true as const }) })
     await this.thread.events.complete(itemOf(child, live.item))
   }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Io, Kernel, Workspace } from '../../../core/index.js'
 import { modes } from '../../../core/config/index.js'
 import { redact, type Mode } from '../../../core/index.js'
+import { drained } from '../../lib/base/index.js'
 import { createGuard } from '../../lib/page/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { FreshKernel } from './facts.js'
@@ -115,12 +116,6 @@ async function sendPage(response: ServerResponse, policy: string, pieces: Iterab
   for (const piece of pieces) if (!response.write(piece)) await drained(response)
   response.end()
 }
-
-const drained = (response: ServerResponse): Promise<void> =>
-  new Promise((resolve) => {
-    const done = () => (response.off('drain', done), response.off('close', done), resolve())
-    response.on('drain', done).on('close', done)
-  })
 
 /** What the policies say of a call that somebody typed. It is never made. */
 async function explain({ kernel }: Serving, message: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { drained } from '../../lib/base/index.js'
 import type { RequestObjection } from '../../lib/page/index.js'
 import { readMessage, type MessageRefusal } from './frames.js'
 
@@ -48,7 +48,7 @@ export async function send(answer: Response, response: ServerResponse): Promise<
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
     clearTimeout(alone)
     if (response.destroyed) return
-    if (!response.write(value)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+    if (!response.write(value)) await drained(response)
   }
   clearTimeout(alone)
   response.end()
