@@ -1,7 +1,7 @@
 import { VtError, type Context, type Handler, type JsonObject, type Notice } from '../../core/index.js'
 import { inPathOrder, notice, some } from '../lib/base/index.js'
 import {
-  outlineAnswer, outlinedByAstGrep, astGrepPath, ensureAstGrep, InstallProblem, outlineSubjects, roomFor, wantedLanguage, type Outlined, type OutlineInput, type OutlineSubject,
+  outlineAnswer, outlinedByAstGrep, astGrepPath, ensureAstGrep, InstallProblem, outlineSubjects, roomFor, shaperOf, wantedLanguage, type Outlined, type OutlineInput, type OutlineSubject,
 } from '../lib/syntax/index.js'
 import { draw, drawable } from './outline/draw.js'
 
@@ -16,10 +16,10 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const found = await outlineSubjects(context, input)
   if (!(await isThere(context, found.files))) return undefined
   // Wrong words are refused before anything is drawn.
-  const hasRoom = await roomFor(input, found.single)
+  const shaper = await shaperOf(input, found.single)
   const chosen = found.files.slice(0, input.max_results)
   const own = chosen.filter(drawable)
-  const [drawn, others] = await Promise.all([draw(context, own, found.single, hasRoom), elsewhere(context, input, chosen.filter((file) => !drawable(file)), found.single)])
+  const [drawn, others] = await Promise.all([draw(context, own, found.single, roomFor(shaper)), elsewhere(context, input, chosen.filter((file) => !drawable(file)), found.single)])
   if (!drawn) return undefined
   if (drawn.left.length > 0) await elsewhere(context, input, drawn.left, found.single, others)
   const unknown = found.single && found.files.length === 0 ? [`${input.path} (unknown)`] : []
@@ -27,7 +27,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const backend = others.files.length === 0 ? 'ast-grep' : drawn.files.length === 0 ? 'tree-sitter' : 'mixed'
   const files = inPathOrder([...drawn.files, ...others.files], ({ path }) => path)
   const beyond = [...drawn.beyond, ...found.files.slice(input.max_results)].map(({ path }) => path)
-  return outlineAnswer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call)
+  return outlineAnswer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call, shaper)
 }
 export default outline
 

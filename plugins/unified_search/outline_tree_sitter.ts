@@ -2,7 +2,7 @@ import { programFile, type Context, type Handle, type Handler } from '../../core
 import { notice, slotRefusal, some, thread, ThreadProblem } from '../lib/base/index.js'
 import { openOr, tooHardToParse } from '../lib/search/index.js'
 import {
-  outlineAnswer, outlinedByAstGrep, cached, filterOf, languageNamed, languages, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, wantedLanguage, type OutlineItem, type Outlined,
+  outlineAnswer, outlinedByAstGrep, cached, languageNamed, languages, leftOut, remember, outlineSubjects, shaperOf, tooLargeToOutline, versionIn, wantedLanguage, type OutlineItem, type Outlined,
   type OutlineInput,
 } from '../lib/syntax/index.js'
 import type { ParsedOutline, OutlineJob } from './outline_tree_sitter/worker.js'
@@ -20,7 +20,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const found = await outlineSubjects(context, input)
   const [only] = found.files
   if (found.single && only && !served.has(only.language.id)) throw missing(only.language.title)
-  await filterOf(input, found.single)
+  const shaper = await shaperOf(input, found.single)
   const own = found.files.filter(({ language }) => served.has(language.id))
   const others = new Set(found.files.filter((file) => !own.includes(file)).map(({ language }) => language.title))
   const files: Outlined[] = []
@@ -51,7 +51,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const fallback = instead.size > 0 ? [notice('VT_SEARCH_FALLBACK', `ast-grep is not available or failed; tree-sitter outlined ${some([...instead])}.`)] : []
   const notices = [...fallback, ...unsupported, ...leftOut(large, unread)]
   const beyond = own.slice(input.max_results).map(({ path }) => path)
-  return outlineAnswer({ files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing }, call)
+  return outlineAnswer({ files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing }, call, shaper)
 }
 export default outline
 

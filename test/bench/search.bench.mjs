@@ -1,6 +1,6 @@
 // unified_search against the engines it stands on, over this project's own node_modules and sources.
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -108,7 +108,14 @@ function children() {
   })
 }
 
-/** A real file of several thousand lines and the sources of this program, drawn for the first time and again. */
+/** A piece of code in the languages that only ast-grep's program outlines, each with its number in its names. */
+const written = {
+  Python: ['others.py', (at) => `class Thing${at}(Base):\n    size: int = ${at}\n\n    def __init__(self, a, b=2):\n        self.a = [x for x in range(b) if x % a]\n\ndef make_${at}(a: int) -> Thing${at}:\n    return Thing${at}(a) if a > 3 else None\n`],
+  Rust: ['others.rs', (at) => `pub struct Thing${at} {\n    pub size: usize,\n}\nimpl Thing${at} {\n    pub fn new(size: usize) -> Self { Self { size: size + 1 } }\n}\npub enum Kind${at} { A, B(u32) }\nfn make_${at}(a: usize) -> Thing${at} { Thing${at}::new(a) }\n`],
+  Go: ['others.go', (at) => `${at === 0 ? 'package main\n\n' : ''}type Thing${at} struct {\n\tSize int\n}\n\nfunc (t *Thing${at}) Total() int {\n\treturn t.Size + len("x")\n}\n\nfunc New${at}(size int) *Thing${at} { return &Thing${at}{Size: size} }\n`],
+}
+
+/** A real file of several thousand lines, some of other languages and the sources of this program, drawn for the first time and again. */
 async function outlines() {
   const folder = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
   const file = 'lib.es5.d.ts'
@@ -118,6 +125,7 @@ async function outlines() {
     cpSync(join(root, 'node_modules/typescript/lib', file), join(folder, file))
     const sources = readdirSync(join(folder, 'plugins'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
     const native = (path) => () => runs(astGrep, ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', path], folder)
+    for (const [name, piece] of Object.values(written)) writeFileSync(join(folder, name), Array.from({ length: 60 }, (_, at) => piece(at)).join('\n'))
     let age = 10
     // Another time of change makes it another version, which no cache knows.
     const fresh = (paths, run) => () => {
@@ -129,15 +137,22 @@ async function outlines() {
       const one = search({ action: 'outline', path: file })
       const all = search({ action: 'outline', path: 'plugins', max_results: 2000 })
       return [
-        await versus('outline, first', 1.2, fresh([join(folder, file)], one), native(file)),
-        await alone('outline, again', 2, one),
-        await versus('outline of a directory, first', 1.2, fresh(sources, all), native('plugins'), 9),
+        await versus('outline, first', 0.6, fresh([join(folder, file)], one), native(file)),
+        ...(await inLanguages((name) => [fresh([join(folder, name)], search({ action: 'outline', path: name })), native(name)])),
+        await alone('outline, again', 1, one),
+        await versus('outline of a directory, first', 0.8, fresh(sources, all), native('plugins'), 9),
         await versus('outline of a directory, again', 0.1, all, native('plugins'), 9),
       ]
     })
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+async function inLanguages(both) {
+  const rows = []
+  for (const [language, [name]] of Object.entries(written)) rows.push(await versus(`outline, first, ${language}`, 1, ...both(name), 25))
+  return rows
 }
 
 /** What every kind of search leaves in memory, in a process of its own. */

@@ -3,7 +3,7 @@ export { InstallProblem, install } from './ast_grep_install.js'
 export { languageNamed, languageOf, languages, outlinedByAstGrep, patternLanguages, type Language } from './languages.js'
 export { astGrepLibrary, type Library } from './library.js'
 export {
-  outlineAnswer, cached, filterOf, leftOut, remember, outlineSubjects, roomFor, tooLargeToOutline, versionIn, versionOf, wantedLanguage, shownName, type OutlineItem, type Member, type OutlineInput,
+  outlineAnswer, cached, leftOut, remember, outlineSubjects, roomFor, shaperOf, tooLargeToOutline, versionIn, versionOf, wantedLanguage, shownName, type OutlineItem, type Member, type OutlineInput,
   type Outlined, type Range, type OutlineSubject,
 } from './outline.js'
 export { withPassedOver } from './passed_over.js'

@@ -156,7 +156,7 @@ export function leftOut(large: string[], unread: string[]): Notice[] {
 }
 
 /** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
-export async function filterOf(input: OutlineInput, single: boolean): Promise<(file: Pick<Outlined, 'lang' | 'items'>) => OutlineItem[]> {
+async function filterOf(input: OutlineInput, single: boolean): Promise<(file: Pick<Outlined, 'lang' | 'items'>) => OutlineItem[]> {
   const types = new Set([input.type ?? []].flat().flatMap((type) => type.split(',').map((part) => part.replace(/[\s"'[\]]/g, '')).filter(Boolean)))
   const strange = [...types].find((type) => !symbolTypes.includes(type))
   if (strange !== undefined) throw problem('VT_INPUT_INVALID', { problem: `'type' has '${strange.slice(0, 40)}'; allowed: ${symbolTypes.join(' ')}.` })
@@ -187,14 +187,33 @@ async function regex(pattern: string): Promise<(text: string) => boolean> {
 
 const most = { items: 2000, bytes: 262_144 }
 
-/** Tells of files, which come in path order, whether an answer has room for more after each. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
-export async function roomFor(input: OutlineInput, single: boolean): Promise<(file: Outlined) => boolean> {
+/** Tells what an answer shows of a file. */
+export type OutlineShaper = (file: Outlined) => ReturnType<typeof shownOf>
+
+/** Shapes files, each once, for as long as one call lasts. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
+export async function shaperOf(input: OutlineInput, single: boolean): Promise<OutlineShaper> {
   const filter = await filterOf(input, single)
+  const known = new Map<string, ReturnType<typeof shownOf>>()
+  return (file) => {
+    let shown = known.get(file.path)
+    if (!shown) known.set(file.path, (shown = shownOf(file, filter(file), input.view)))
+    return shown
+  }
+}
+
+function shownOf(file: Outlined, kept: OutlineItem[], view: OutlineInput['view']): { kept: OutlineItem[]; groups: Group[]; shaped: unknown; bytes: number } {
+  const groups = groupsOf(kept)
+  const shaped = shape({ ...file, items: kept }, groups, view)
+  return { kept, groups, shaped, bytes: Buffer.byteLength(JSON.stringify(shaped)) }
+}
+
+/** Tells of files, which come in path order, whether an answer has room for more after each. */
+export function roomFor(shaper: OutlineShaper): (file: Outlined) => boolean {
   let [items, bytes] = [0, 0]
   return (file) => {
-    const kept = filter(file)
-    items += kept.length
-    bytes += Buffer.byteLength(JSON.stringify(shape({ ...file, items: kept }, groupsOf(kept), input.view)))
+    const shown = shaper(file)
+    items += shown.kept.length
+    bytes += shown.bytes
     return items <= most.items && bytes <= most.bytes
   }
 }
@@ -210,22 +229,19 @@ export interface DrawnOutline {
 }
 
 /** The answer: filtered, in the view that was asked for, cut at the caps. */
-export async function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>): Promise<Result> {
-  const filter = await filterOf(input, drawn.single)
+export function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>, shaper: OutlineShaper): Result {
   const files: { shaped: unknown; text: string; symbols: number }[] = []
   let [items, bytes, cutAt] = [0, 0, drawn.files.length]
   for (const [index, file] of drawn.files.entries()) {
-    const kept = filter(file)
-    const shownItems = { ...file, items: kept.slice(0, most.items - items) }
-    const groups = groupsOf(shownItems.items)
-    const shaped = shape(shownItems, groups, input.view)
+    const { kept, ...whole } = shaper(file)
+    const shown = kept.length > most.items - items ? shownOf(file, kept.slice(0, most.items - items), input.view) : whole
     items += kept.length
-    bytes += Buffer.byteLength(JSON.stringify(shaped))
+    bytes += shown.bytes
     if (bytes > most.bytes && index > 0) {
       cutAt = index
       break
     }
-    if (kept.length > 0 || drawn.single) files.push({ shaped, text: render(file, groups), symbols: symbols(kept) })
+    if (kept.length > 0 || drawn.single) files.push({ shaped: shown.shaped, text: render(file, shown.groups), symbols: symbols(kept) })
     if (items > most.items) {
       cutAt = index + 1
       break

@@ -33,8 +33,8 @@ const inProcess: Record<string, InProcess | undefined> = {
 const parsedAhead = 4
 /** Bytes of scripts up to which a part of a directory is drawn in this process; for more the program is faster, and trees stay out of our memory. */
 const mostTogether = 262_144
-/** Files that are drawn together: those of one part are open while the next is opened. */
-const parts = { first: 150, other: 200 }
+/** Files that are drawn together: those of one part are open while the next is opened. Most answers are full soon; what takes more goes on in larger parts. */
+const parts = { first: 150, growth: 5 / 3, largest: 400 }
 
 /** Whether files of a language are worth to be given to `draw`: ast-grep knows their symbols, or its library their nodes. */
 export const drawable = ({ language: { id } }: OutlineSubject): boolean => outlinedByAstGrep.has(id) || inProcess[id] !== undefined
@@ -52,18 +52,20 @@ export async function draw(context: Context, files: OutlineSubject[], single: bo
   const chosen = Boolean(process.env['VTCODE_AST_GREP_BIN'])
   const library = !chosen && files.some(isInProcess) ? await astGrepLibrary() : undefined
   const drawing = new Drawing(context, single, astGrepPath(context.workspace.root)!, library, chosen)
-  let at = 0
-  let next: Promise<Fresh[]> | undefined = drawing.opened(files.slice(0, parts.first))
+  let [at, end, size] = [0, parts.first, parts.first]
+  let next: Promise<Fresh[]> | undefined = drawing.opened(files.slice(0, end))
   try {
-    for (let end = parts.first; next; end += parts.other) {
+    while (next) {
       const opened: Fresh[] = await next
       const drawn = drawing.part(opened)
-      next = end < files.length ? drawing.opened(files.slice(end, end + parts.other)) : undefined
+      size = Math.min(parts.largest, Math.round(size * parts.growth))
+      next = end < files.length ? drawing.opened(files.slice(end, end + size)) : undefined
       // It may fail before anybody waits for it.
       next?.catch(() => {})
       if (!(await drawn)) return undefined
       const part = files.slice(at, end)
       at = end
+      end += size
       if (!part.every((file) => drawing.hasRoomAfter(file, hasRoom))) break
     }
   } finally {

@@ -28,7 +28,9 @@ export async function askProgram(context: Context, files: Opened[], failed: stri
       }, 268_435_456)
       const rules = ours ? scriptRules(languageNamed(language)!) : undefined
       const ruled = rules === undefined ? [] : ['--no-default-outline-rules', '--outline-rules', rules]
-      const args = ['outline', ...ruled, '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
+      // For one file the threads would only be started.
+      const threads = group.length === 1 ? ['--threads=1'] : []
+      const args = ['outline', ...ruled, ...threads, '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
       const limited = group.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
       const answered = await astGrep(context, args, { cwd: '/', seconds, ...limited }, stream.take)
       if (answered?.overburdened || (answered?.timed_out && group.length === 1)) throw tooHardToParse(group[0]!.path)

@@ -197,3 +197,13 @@ it('a directory with more symbols than an answer takes is drawn as far as the an
   expect(first.output.files).toHaveLength(223)
   expect((await outline(ws, { path: 'd3', view: 'names' })).output.files[0].path).toBe('d3/m300.ts')
 })
+
+it('a directory of more files than are drawn together is drawn whole, each file once and in its place', async () => {
+  const files = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`m${String(at).padStart(4, '0')}.ts`, `export const name${at} = 1\n`]))
+  await using ws = await bootKernel({ files })
+  for (let round = 0; round < 2; round++) {
+    const { output } = await outline(ws, { path: '.', items: 'auto', view: 'names' })
+    expect(output.files.map(({ path, groups }: any) => [path, groups[0].names])).toEqual(Object.keys(files).map((path, at) => [path, [`name${at}`]]))
+    expect(output).toMatchObject({ truncated: false, total_symbols: 1_000 })
+  }
+})
