@@ -1,6 +1,6 @@
 import type { SgNode } from '@ast-grep/napi'
 import type { Language } from './languages.js'
-import { astGrepLibrary } from './library.js'
+import { astGrepLibrary, isEven } from './library.js'
 import type { Member, OutlineItem } from './outline.js'
 import { positionsIn, type Positions } from './positions.js'
 
@@ -14,7 +14,7 @@ const candidate = /^(?:(?:export|declare)\s+(?:(?:default|declare)\s+)*(?:abstra
  */
 export async function withPassedOver(items: OutlineItem[], bytes: Buffer, language: Language): Promise<OutlineItem[]> {
   const text = bytes.toString()
-  if (!languagesOfScripts.has(language.id) || !passesOver(items, text)) return items
+  if (!languagesOfScripts.has(language.id) || !passesOver(items, text) || !isEven(bytes)) return items
   const library = await astGrepLibrary()
   return library ? itemsPassedOver(items, text, (await library.parseAsync(language.title, text)).root().children()) : items
 }

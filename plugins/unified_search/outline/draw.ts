@@ -4,7 +4,7 @@ import type { Context, Notice } from '../../../core/index.js'
 import { ahead, notice, some } from '../../lib/base/index.js'
 import { look, openOr } from '../../lib/search/index.js'
 import {
-  astGrepLibrary, astGrepPath, cached, isPackaged, leftOut, outlinedByAstGrep, pageItems, remember, scriptItems, settledItems, styleItems, tooLargeToOutline, unmarkedItems, versionIn,
+  astGrepLibrary, astGrepPath, cached, isEven, isPackaged, leftOut, outlinedByAstGrep, pageItems, remember, scriptItems, settledItems, styleItems, tooLargeToOutline, unmarkedItems, versionIn,
   versionOf, withPassedOver, type Language, type Library, type Outlined, type OutlineItem, type OutlineSubject,
 } from '../../lib/syntax/index.js'
 import { askProgram, type Opened } from './program.js'
@@ -28,6 +28,9 @@ const script: InProcess = { itemsOf: scriptItems, most: 262_144 }
 const inProcess: Record<string, InProcess | undefined> = {
   javascript: script, typescript: script, tsx: script, css: { itemsOf: styleItems, most: 262_144 }, html: { itemsOf: pageItems, most: 32_768 },
 }
+
+/** Bytes of a line up to which a place in it is told in the same time. */
+const mostInLine = 16_384
 
 /** Files that are parsed while an earlier one is read into an outline. */
 const parsedAhead = 4
@@ -153,7 +156,8 @@ class Drawing {
     for await (const { file, text, root } of parsed) {
       this.context.signal.throwIfAborted()
       const items = performance.now() > until ? undefined : inProcess[file.language.id]!.itemsOf(root, text, file.language)
-      if (items) this.settle(file, items)
+      // Without a copy of its own each name and line would keep the text that it was cut from, of a page once for each element around it.
+      if (items) this.settle(file, JSON.parse(JSON.stringify(items)) as OutlineItem[])
       else left.push(file)
     }
   }
@@ -214,7 +218,7 @@ async function* texts(files: Fresh[], left: Fresh[]): AsyncGenerator<{ file: Fre
   for (const file of files) {
     const { handle, language } = file
     const bytes = handle.stat.bytes > inProcess[language.id]!.most ? undefined : await handle.read(0, handle.stat.bytes)
-    if (bytes && isUtf8(bytes)) yield { file, text: bytes.toString() }
+    if (bytes && isUtf8(bytes) && isEven(bytes, mostInLine)) yield { file, text: bytes.toString() }
     else left.push(file)
   }
 }

@@ -1,6 +1,8 @@
 import { cpSync, existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { parse } from '@ast-grep/napi'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, expect, it } from 'vitest'
@@ -187,6 +189,31 @@ it('what does not parse, is no text or is large is left to the program and the p
   const [[whole], [other]] = await bothWays(ws, 'large.ts')
   expect(whole).toEqual(other)
   expect(whole.items.length).toBeGreaterThan(1_000)
+})
+
+it('what is nested deeply is left to others, since each question about such a tree takes longer: patterns, rules of styles, one line of many members', async () => {
+  const deep = `export const ${'['.repeat(5000)}b${']'.repeat(5000)} = x\n`
+  const line = `class A {${Array.from({ length: 2000 }, (_, at) => `m${at}() {};`).join('')}}`
+  await using ws = await bootKernel({ files: { 'deep.ts': `${deep}export const c = 1\n`, 'deep.css': `${'@media x{a{}'.repeat(400)}${'}'.repeat(400)}`, 'line.js': line } })
+  expect(await outline(ws, { path: 'deep.ts' })).toMatchObject({ ok: true, output: { backend: 'ast-grep' } })
+  expect(await outline(ws, { path: 'deep.css' })).toMatchObject({ ok: true, output: { backend: 'tree-sitter', files: [{ items: [{ name: '@media x' }] }] } })
+  expect((await outline(ws, { path: 'line.js' })).output.files[0].items[0].members).toHaveLength(2000)
+})
+
+it('of a page nothing is kept but its outline: no text of the elements around each other', async () => {
+  const page = `${Array.from({ length: 20 }, (_, at) => `<div id="section-number-${at}">\n`).join('')}${'<p>some words</p>\n'.repeat(1500)}${'</div>\n'.repeat(20)}`
+  await using ws = await bootKernel({ files: Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`pages/${at}.html`, page.replace('words', `words ${at}`)])) })
+  const used = (): number => {
+    setFlagsFromString('--expose-gc')
+    ;(runInNewContext('globalThis.gc') as () => void)()
+    setFlagsFromString('--no-expose-gc')
+    return process.memoryUsage().heapUsed
+  }
+  await outline(ws, { path: 'pages/0.html' })
+  const before = used()
+  expect((await outline(ws, { path: 'pages', view: 'names' })).output.files).toHaveLength(60)
+  // The texts of the elements would be 30 MB.
+  expect(used() - before).toBeLessThan(10_000_000)
 })
 
 it('a directory with more symbols than an answer takes is drawn as far as the answer goes, which says the same', async () => {
