@@ -5,6 +5,7 @@ import { parentOf } from './entries.js'
 
 /** Clocks of file systems lie behind ours by so much. */
 const coarse_ms = 50
+const quietly = { throwIfNoEntry: false } as const
 
 /** The folders below a directory in which the files told of lie. */
 export class FoldersBelow {
@@ -34,7 +35,7 @@ export class FoldersBelow {
    * for what was read of contents also in one, `undefined` where none is; and whether all directories are of one device. `since` is when
    * ripgrep was started, in ms.
    */
-  doubts(seen: 'names' | 'contents', since: number): Doubts {
+  doubts(seen: 'names' | 'contents', since: number): { doubtful: ((path: string) => boolean) | undefined; one_device: boolean } {
     // Names are those of the folder that was read; a file is opened by its name.
     const { moved, one_device } = this.movedOf([...(seen === 'contents' ? this.all : this.holding)], since - coarse_ms)
     if (moved.size === 0) return { doubtful: undefined, one_device }
@@ -60,11 +61,4 @@ export class FoldersBelow {
     lookAt(path, '/.')
     return { moved, one_device }
   }
-}
-
-const quietly = { throwIfNoEntry: false } as const
-
-export interface Doubts {
-  doubtful: ((path: string) => boolean) | undefined
-  one_device: boolean
 }

@@ -4,9 +4,8 @@ import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, inPathOrder } from '../base/index.js'
 import type { Consumer } from '../process/index.js'
-import { ByFolder } from './by_folder.js'
 import { FoldersBelow } from './doubts.js'
-import { look, nameOf, parentOf, tellable } from './entries.js'
+import { look, tellable } from './entries.js'
 import { ReadAhead } from './read_ahead.js'
 import { choose, hangs, refusedGlob, ripgrep, walkLimits, withWalk, type WalkOptions } from './ripgrep.js'
 import { fileFilter, mostNames, Walk, type Entries } from './walk.js'
@@ -28,35 +27,20 @@ export async function unsortedFilesBelow(context: Context, directory: Handle, di
   const folders = new FoldersBelow(directory)
   const told = await filesByRipgrep(context, directory, discovery, folders)
   if (told) return { ...told, files: await stillThere(context, told.files, folders, since) }
-  const { entries, incomplete, complaints } = await new Walk(context, directory, discovery).start()
+  const { entries, incomplete, complaints } = await new Walk(context, directory, discovery, since).start()
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
 
 /** Everything below a directory: ripgrep says which files ignore rules leave, and tells no folder and no link, which we look for meanwhile. */
 export async function entriesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Entries> {
   const { globs = [], max_depth = walkLimits.depth, include_ignored } = discovery
-  if (include_ignored || max_depth === 1) return new Walk(context, directory, discovery).start()
+  const since = Date.now()
+  if (include_ignored || max_depth === 1) return new Walk(context, directory, discovery, since).start()
   using ahead = new ReadAhead(directory, mostNames)
   const told = await filesByRipgrep(context, directory, { ...discovery, globs: [], named: globs }, ahead)
-  if (!told) return new Walk(context, directory, discovery).start()
-  const found = await new Walk(context, directory, discovery, knownBelow(directory, told.files), ahead).start()
+  if (!told) return new Walk(context, directory, discovery, since).start()
+  const found = await new Walk(context, directory, discovery, since, ahead).start()
   return { ...found, incomplete: found.incomplete || told.incomplete }
-}
-
-/** By folder, the names of files that were told and of the folders on the way to them. */
-function knownBelow(directory: Handle, files: string[]): Map<string, Set<string>> {
-  const known = new Map<string, Set<string>>([[directory.path, new Set()]])
-  const namesIn = (folder: string): Set<string> => {
-    const names = known.get(folder)
-    if (names) return names
-    const fresh = new Set<string>()
-    known.set(folder, fresh)
-    namesIn(parentOf(folder)).add(nameOf(folder))
-    return fresh
-  }
-  const byFolder = new ByFolder(namesIn)
-  for (const file of files) byFolder.of(file).add(nameOf(file))
-  return known
 }
 
 /** Whether a path below an open directory may be told, under the name it was reached by and under its own. */
@@ -88,7 +72,7 @@ async function filesByRipgrep(context: Context, directory: Handle, discovery: Wa
     heard.found(path)
     if (files.length >= 1.5 * walkLimits.entries) keepFirst()
   })
-  const limits = { signal: context.signal, seconds: walkLimits.seconds }
+  const limits = { signal: context.signal, seconds: walkLimits.seconds - (heard instanceof ReadAhead ? walkLimits.least_seconds : 0) }
   // To read all names and choose among them ourselves takes less than to have it done by a file of rules; the globs are only read for faults.
   const chosen = choose(globs)
   const walk = { max_depth: walkLimits.depth, ...rules, globs: chosen ? [] : globs, named: [...named, ...globs] }

@@ -17,10 +17,15 @@ const most = { held: 64, names: 200_000 }
  */
 export class ReadAhead {
   private readonly read = new Map<string, NamedEntry[]>()
+  /** By folder, also of those on the way to one. */
+  private readonly told = new Map<string, string[]>()
   /** The latest last. */
   private readonly held = new Map<string, Handle>()
   private left = most.names
-  private readonly looked = new ByFolder((folder) => (this.left > 0 ? this.look(folder) : undefined))
+  private readonly looked = new ByFolder((folder) => {
+    if (this.left > 0) this.look(folder)
+    return this.filesOf(folder)
+  })
 
   constructor(
     private readonly base: Handle,
@@ -29,7 +34,26 @@ export class ReadAhead {
 
   /** The engine found a file. */
   found(path: string): void {
-    this.looked.of(path)
+    this.looked.of(path).push(path)
+  }
+
+  /** Whether the engine found a file in a folder or below. */
+  leadsOn(path: string): boolean {
+    return this.told.has(path)
+  }
+
+  /** The files in a folder that the engine found, in order. */
+  toldIn(path: string): string[] {
+    return this.told.get(path)?.sort() ?? []
+  }
+
+  private filesOf(folder: string): string[] {
+    const known = this.told.get(folder)
+    if (known) return known
+    const files: string[] = []
+    this.told.set(folder, files)
+    if (folder !== this.base.path) this.filesOf(parentOf(folder))
+    return files
   }
 
   namesIn(path: string): NamedEntry[] | undefined {
@@ -54,20 +78,16 @@ export class ReadAhead {
     const handle = known ?? this.open(parentOf(path)).enter(nameOf(path))
     if (known) this.held.delete(path)
     this.held.set(path, handle)
-    if (this.held.size > most.held) this.letGo()
+    if (this.held.size > most.held) {
+      const [first, oldest] = this.held.entries().next().value!
+      this.held.delete(first)
+      void oldest.close()
+    }
     if (!this.read.has(path)) {
       const names = handle.names(this.mostNames)
       this.left -= names.length
       this.read.set(path, names)
     }
     return handle
-  }
-
-  private letGo(): void {
-    for (const [path, handle] of this.held) {
-      this.held.delete(path)
-      void handle.close()
-      return
-    }
   }
 }

@@ -38,8 +38,8 @@ export const tooLargeToParse = (path: string, bytes: number): VtError =>
 /** A file whose parser does not come to an end. */
 export const tooHardToParse = (path: string): VtError =>
   slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with {slot:unified_search/grep}; or read a part of it with {tool:unified_file/read}.' })
-/** Where a walk stops. */
-export const walkLimits = { entries: 200_000, depth: 64, seconds: 10 }
+/** Where a walk stops; `least_seconds` it may take however long an engine took before. */
+export const walkLimits = { entries: 200_000, depth: 64, seconds: 10, least_seconds: 2 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */
 const leftOut = ['.git', 'node_modules', '.vtcode']
 

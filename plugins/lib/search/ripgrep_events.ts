@@ -61,12 +61,13 @@ function nameIn(line: Buffer): Buffer {
 
 /** What is needed of an event later: where a match is a line that is not short, what stands behind its text. */
 function kept(line: Buffer, textAt: number, several: boolean): ReadPositions {
-  const whole = several || line.length <= longestLine
-  const plain = whole && !several ? plainPlace(line, textAt) : undefined
+  const isShort = several || line.length <= longestLine
+  const plain = isShort && !several ? plainPlace(line, textAt) : undefined
   if (plain) return () => [plain]
-  const from = whole ? 0 : line.lastIndexOf(behindText) + 2
-  const text = line.length - from > longestKept ? '' : whole ? line.toString() : `{"data":{${line.toString('utf8', from)}`
-  return () => (text === '' ? [] : placesOf(text, several))
+  const from = isShort ? 0 : line.lastIndexOf(behindText) + 2
+  const text = line.length - from > longestKept ? '' : isShort ? line.toString() : `{"data":{${line.toString('utf8', from)}`
+  const event = () => JSON.parse(text) as MatchEvent
+  return () => (text === '' ? [] : several ? each(event()) : [whole(event())])
 }
 
 // Inside JSON text quotes are escaped, so this is where the text of the lines ends.
@@ -105,11 +106,6 @@ function lineText(line: Buffer, from: number, to: number): string {
   if (escape < 0 || escape >= to) return line.toString('utf8', from, to)
   if (escape === to - 2 && line[to - 1] === 0x6e) return `${line.toString('utf8', from, escape)}\n`
   return JSON.parse(line.toString('utf8', from - 1, to + 1)) as string
-}
-
-function placesOf(text: string, several: boolean): MatchPosition[] {
-  const event = JSON.parse(text) as MatchEvent
-  return several ? each(event) : [whole(event)]
 }
 
 function whole({ data }: MatchEvent): MatchPosition {

@@ -65,18 +65,19 @@ export class Walk {
   private readonly always: Set<string>
   private readonly passes: (path: string, directory: boolean) => boolean
   private readonly narrows: boolean
-  private readonly end = Date.now() + walkLimits.seconds * 1000
+  private readonly end: number
   private pause = performance.now() + sliceMs
 
   constructor(
     private readonly context: Context,
     private readonly base: Handle,
     private readonly discovery: WalkOptions,
-    /** By folder, what rules leave, where ripgrep told it: of files all, of folders those on the way to one. */
-    private readonly known?: Map<string, Set<string>>,
-    /** What was read already. */
+    /** When the whole search began, in ms. */
+    since: number,
+    /** What was read already, and which files ripgrep told of: those that rules leave. */
     private readonly ahead?: ReadAhead,
   ) {
+    this.end = Math.max(since + walkLimits.seconds * 1000, Date.now() + walkLimits.least_seconds * 1000)
     this.always = new Set(leftOutBelow(base.path, discovery.globs))
     this.passes = globFilter(base.path, discovery)
     this.narrows = choose(discovery.globs) || (discovery.file_extensions?.length ?? 0) > 0
@@ -105,13 +106,14 @@ export class Walk {
     }
     const names = this.namesIn(folder)
     const rules = this.rulesIn(folder, names, above)
-    const known = this.known?.get(folder.path)
+    const isTold = this.ahead && inOrder(this.ahead.toldIn(folder.path))
     for (const entry of names) {
       const { name, kind } = entry
       if (this.always.has(name)) continue
       const path = folder.path === '.' ? name : `${folder.path}/${name}`
       if (!this.sees(folder, path, name)) continue
-      const verdict = known?.has(name) ? 'keep' : this.known && kind === 'file' ? 'ignore' : await this.verdict(path, entry, rules)
+      const isKnown = kind === 'directory' ? this.ahead?.leadsOn(path) : isTold?.(path)
+      const verdict = isKnown ? 'keep' : isTold && kind === 'file' ? 'ignore' : await this.verdict(path, entry, rules)
       if (verdict === 'ignore') this.found.ignored++
       // A rule that keeps an entry keeps it though its name begins with a dot.
       else if (name.startsWith('.') && !this.discovery.include_hidden && verdict !== 'keep') this.found.hidden++
@@ -199,6 +201,15 @@ export class Walk {
   private unread(error: unknown): undefined {
     if (error instanceof VtError && (error.code === 'VT_PATH_SPECIAL' || error.code === 'VT_INPUT_TOO_LARGE')) this.found.complaints.push(error.problem.message)
     return gone(error)
+  }
+}
+
+/** Tells of texts in order whether they are among those, which are in order too. */
+function inOrder(all: string[]): (text: string) => boolean {
+  let at = 0
+  return (text) => {
+    while (at < all.length && all[at]! < text) at++
+    return all[at] === text
   }
 }
 
