@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { deadline, redactText, sha256 } from '../../../../core/base/index.js'
 import { homeOf } from '../../../../core/config/index.js'
-import { showPage, WayBack } from '../../../lib/net/index.js'
 import { TokenStore } from '../../../lib/state/index.js'
 import { oneLine } from '../../../lib/terminal/index.js'
 import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
@@ -87,6 +86,8 @@ type Granted = Record<string, unknown>
 /** The code flow with PKCE (RFC 7636). */
 async function byBrowser(way: SignIn, workspace: string, signal: AbortSignal): Promise<Granted> {
   const { auth, provider, providers } = way
+  // A server of our own is needed once a sign-in, not once a start.
+  const { showPage, WayBack } = await import('../../../lib/net/index.js')
   const back = await WayBack.open()
   try {
     const verifier = randomBytes(32).toString('base64url')
