@@ -1,6 +1,6 @@
 import { fail, ok, problem, type Call, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
 import { decodeBytes, encode, inOneLine, recognise, type TextForm } from '../lib/base/index.js'
-import { Changes, diffOf, diffRoom, lineAt, loadTarget, missingPath, nearTo, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
+import { Changes, diffOf, diffRoom, lineAt, lineCounter, loadTarget, missingPath, nearTo, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
 import { apart, occurrences, withEnds } from './edit/match.js'
 
 /** So many places of changes are told. */
@@ -42,8 +42,8 @@ export default (async (call, context) => {
       : Buffer.concat([target.bytes.subarray(0, form.bom), encode(changes.bytes.toString(), form.encoding)])
   const { hash, resolved, notices } = await replace(call, context, path, target, bytes)
   const [first, last] = [changes.all[0]!, changes.all.at(-1)!]
-  const first_line = lineAt(changes.bytes, first.start)
-  const last_line = lineAt(changes.bytes, Math.max(last.start, last.end - 1))
+  const lineOf = lineCounter(changes.bytes)
+  const [first_line, last_line] = [lineOf(first.start), lineOf(Math.max(last.start, last.end - 1))]
   const diff = diffOf(path, changes, diffRoom)
   const all = [...notices, ...largeNotices(edits)]
   const text = `edited ${inOneLine(path)}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : `s${placesOf(changes)}`})`

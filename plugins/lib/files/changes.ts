@@ -62,6 +62,16 @@ export function lineAt(bytes: Buffer, offset: number): number {
   return line
 }
 
+/** Numbers of the lines at offsets that only grow: each part of the text is counted once. */
+export function lineCounter(bytes: Buffer): (offset: number) => number {
+  let [line, from] = [1, 0]
+  return (offset) => {
+    line += lineAt(bytes.subarray(from, offset), offset - from) - 1
+    from = offset
+    return line
+  }
+}
+
 /** How many lines a text has: its line ends, and one more if bytes follow the last. */
 export function countLines(bytes: Buffer): number {
   const last = bytes.length > 0 && bytes[bytes.length - 1] !== 10 ? 1 : 0

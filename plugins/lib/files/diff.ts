@@ -1,6 +1,6 @@
 import { formatPatch, OMIT_HEADERS, structuredPatch, type StructuredPatchHunk } from 'diff'
 import { inOneLine } from '../base/index.js'
-import { lineAt, type Changes } from './changes.js'
+import { lineAt, lineCounter, type Changes } from './changes.js'
 
 /** Most lines and bytes that a diff may have; what is more is left out with a line that says so. */
 export interface DiffRoom {
@@ -50,23 +50,15 @@ function windows({ before, bytes, all }: Changes): Window[] {
     if (last && (start <= last.end || oldStart <= last.oldEnd)) Object.assign(last, { end, oldEnd })
     else found.push({ start, end, oldStart, oldEnd })
   }
-  const [lineBefore, lineAfter] = [counter(before), counter(bytes)]
-  return found.map(({ start, end, oldStart, oldEnd }) => ({
-    before: before.subarray(oldStart, oldEnd),
-    after: bytes.subarray(start, end),
-    line: lineBefore(oldStart),
-    newLine: lineAfter(start),
-  }))
-}
-
-/** Numbers of the lines at offsets that only grow: each part of the text is counted once. */
-function counter(bytes: Buffer): (offset: number) => number {
-  let [line, from] = [1, 0]
-  return (offset) => {
-    line += lineAt(bytes.subarray(from, offset), offset - from) - 1
-    from = offset
-    return line
-  }
+  const lineOf = lineCounter(before)
+  // Between the windows nothing differs: only in them does the text have more lines, or fewer.
+  let more = 0
+  return found.map(({ start, end, oldStart, oldEnd }) => {
+    const [was, is, line] = [before.subarray(oldStart, oldEnd), bytes.subarray(start, end), lineOf(oldStart)]
+    const newLine = line + more
+    more += lineAt(is, is.length) - lineAt(was, was.length)
+    return { before: was, after: is, line, newLine }
+  })
 }
 
 /** Where the third line before the one of `offset` begins. */

@@ -1,4 +1,4 @@
-export { Changes, countLines, lineAt } from './changes.js'
+export { Changes, countLines, lineAt, lineCounter } from './changes.js'
 export { diffOf, diffTexts, linesChanged, mostCompared } from './diff.js'
 export { entryAt, freeName, entryPlace, requiredEntry } from './entry.js'
 export { dropForeign, historyFolder, historyOf, missingParents, mostKept, recorded, type Step } from './history.js'

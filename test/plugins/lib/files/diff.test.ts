@@ -1,4 +1,4 @@
-import { applyPatch } from 'diff'
+import { applyPatch, parsePatch as readPatch } from 'diff'
 import { describe, expect, it } from 'vitest'
 import { Changes, countLines, diffOf, diffTexts, lineAt, linesChanged, parsePatch, place } from '../../../../build/plugins/lib/files/index.js'
 import { fc, runs } from '../../../support/property.js'
@@ -51,6 +51,24 @@ describe('changes of a text', () => {
         expect(applyPatch(before, diffOf('f', changes, room))).toBe(changes.bytes.toString())
       }),
       { numRuns: runs(500) },
+    )
+  })
+  it('are shown where they stand, in the old text and in the new one, however many lines came or went before', () => {
+    const edits = fc.uniqueArray(fc.tuple(fc.nat({ max: 79 }), fc.constantFrom('', 'n\n', 'n\nn\n', 'n\n\nn\nn\n')), { minLength: 1, maxLength: 5, selector: ([at]) => at })
+    fc.assert(
+      fc.property(edits, fc.constantFrom('', 'open'), (edits, open) => {
+        const lines = Array.from({ length: 80 }, (_, at) => `line ${at}\n`)
+        const starts = lines.map((_, at) => lines.slice(0, at).join('').length)
+        const before = lines.join('') + open
+        const changes = new Changes(Buffer.from(before))
+        changes.replace([...edits].sort(([a], [b]) => a - b).map(([at, by]) => ({ start: starts[at]!, end: starts[at]! + lines[at]!.length, by: Buffer.from(by) })))
+        const [was, is] = [before, changes.bytes.toString()].map((text) => text.split('\n'))
+        for (const hunk of readPatch(diffOf('f', changes, room))[0]!.hunks) {
+          const side = (mark: string) => hunk.lines.filter((line) => line.startsWith(' ') || line.startsWith(mark)).map((line) => line.slice(1))
+          expect([side('-'), side('+')]).toEqual([was!.slice(hunk.oldStart - 1, hunk.oldStart - 1 + hunk.oldLines), is!.slice(hunk.newStart - 1, hunk.newStart - 1 + hunk.newLines)])
+        }
+      }),
+      { numRuns: runs(200) },
     )
   })
   it('count lines as they are numbered', () => {
