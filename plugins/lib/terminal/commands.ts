@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { nearest } from '../../../core/base/index.js'
 import type { Io } from '../../../core/kernel/index.js'
+import { pluralized } from '../base/index.js'
 import { helpWidth } from './slot_help.js'
 import { oneLine, say } from './terminal.js'
 
@@ -44,8 +45,9 @@ function explain(text: string, command: Command, io: Io): void {
   if (elsewhere) return say(io, 'error', elsewhere)
   const [word = ''] = command.args
   const typed = command.commands.find((one) => one.name() === word || one.aliases().includes(word))
-  say(io, 'error', (!typed && unknownWord(text, word, command)) || text.trimEnd().replace(/^error: /, ''))
-  io.stderr.write(`See \`${[command.name(), ...(typed ? [typed.name()] : [])].join(' ')} --help\`.\n`)
+  const form = [command.name(), ...(typed ? [typed.name()] : [])].join(' ')
+  say(io, 'error', (!typed && unknownWord(text, word, command)) || wordTooMany(text, typed ?? command, form) || text.trimEnd().replace(/^error: /, ''))
+  io.stderr.write(`See \`${form} --help\`.\n`)
 }
 
 function belongsTo(text: string): string | undefined {
@@ -59,4 +61,9 @@ function unknownWord(text: string, word: string, { commands }: Command): string 
   const known = commands.map((one) => one.name())
   const like = nearest(word, known)
   return `Unknown sub-command '${oneLine(word)}'${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.join(', ')}.`
+}
+
+function wordTooMany(text: string, { args, registeredArguments: { length } }: Command, form: string): string | undefined {
+  if (!text.startsWith('error: too many arguments')) return undefined
+  return `'${oneLine(args[length] ?? '')}' has no place here; \`${form}\` takes ${length === 0 ? 'no word' : pluralized(length, 'word')} besides its flags.`
 }

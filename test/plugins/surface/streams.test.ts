@@ -91,6 +91,8 @@ describe('the common flags', () => {
     // One that needs no name takes no word of an unknown one, and what is wrong with a sub-command is explained by its own help.
     expect(await vtcode(place, ['config', 'set', 'policy.mode', 'auto'])).toMatchObject({ code: 2, err: expect.stringMatching(/^vtcode: error: Unknown sub-command 'set' .*; known: show, get, validate, path, schema\.\n/) })
     expect(await vtcode(place, ['plugins', 'new', 'a', '--template', 'x'])).toMatchObject({ code: 2, err: expect.stringMatching(/choices are js, [\s\S]*\nSee `vtcode plugins new --help`\.\n$/) })
+    expect(await vtcode(place, ['schedule', 'create', '--every', '1h', 'hi'])).toMatchObject({ code: 2, err: "vtcode: error: 'hi' has no place here; `vtcode schedule create` takes no word besides its flags.\nSee `vtcode schedule create --help`.\n" })
+    expect(await vtcode(place, ['undo', '1', '2'])).toMatchObject({ code: 2, err: expect.stringContaining("'2' has no place here; `vtcode undo` takes 1 word besides its flags.") })
     expect(await vtcode(place, ['config', 'get', 'policy.mod'])).toMatchObject({ code: 1, err: expect.stringContaining("'policy.mod' is not set (did you mean policy.mode?)") })
   }, 60_000)
 
