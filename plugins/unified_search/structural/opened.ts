@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import { basename } from 'node:path'
 import type { Handle, Workspace } from '../../../core/index.js'
 import { largestParsed, largestSearched, openOr, tooLargeToParse } from '../../lib/search/index.js'
-import { languageOf, type Language } from '../../lib/syntax/index.js'
+import type { Language } from '../../lib/syntax/index.js'
 import type { SourceText } from './in_process.js'
 import type { codeIn } from './pages.js'
 import type { StructuralSubject } from './subjects.js'
@@ -12,7 +11,7 @@ type SubjectOpener = ReturnType<Workspace['files']>
 export interface OpenSubject {
   path: string
   handle: Handle
-  /** By which the program tells the language. */
+  /** By which the program tells the language: one that it knows, whatever the file is called. */
   extension: string
   /** The language of the file, where what is searched is embedded in it. */
   host: string | undefined
@@ -25,14 +24,12 @@ export async function openAll(opener: SubjectOpener, files: StructuralSubject[],
     for (const { path, host } of files) {
       const handle = await openOr(opener, path, passed.unread)
       if (!handle) continue
-      const own = basename(path).split('.').at(-1)!
-      const { id, extensions } = host ?? language
-      const extension = languageOf(path)?.id === id ? own : (extensions[0] ?? own)
+      const { extensions } = host ?? language
       if (handle.stat.bytes > (path === named ? largestSearched : largestParsed)) {
         passed.large.push(path)
         await handle.close()
         if (path === named) throw tooLargeToParse(path, handle.stat.bytes)
-      } else opened.push({ path, handle, extension, host: host?.id })
+      } else opened.push({ path, handle, extension: extensions[0]!, host: host?.id })
     }
     return opened
   } catch (error) {

@@ -76,3 +76,11 @@ it('a pattern that rules refuse is answered in the words of a search', async () 
     expect(said, pattern).toEqual(explained)
   }
 })
+
+it('files whose endings the program does not know are searched as those are that it knows', async () => {
+  await using ws = await bootKernel({ files: { 'a.hxx': 'int a = log(1);\n', 'b.HPP': 'int b = log(2);\n', 'c.cc': 'int c = log(3);\n', 'D.PY': 'log(4)\n', 'f.sbt': 'log(6)\n' } })
+  for (const query of [{ pattern: 'log($A)' }, { pattern: 'log($A)', context_lines: 1 }]) {
+    expect((await ours(ws, { lang: 'cpp', ...query })).matches.map(({ file }: any) => file)).toEqual(['a.hxx', 'b.HPP', 'c.cc'])
+    for (const [lang, file] of [['py', 'D.PY'], ['scala', 'f.sbt']]) expect((await ours(ws, { lang, ...query })).matches.map((match: any) => match.file)).toEqual([file])
+  }
+})
