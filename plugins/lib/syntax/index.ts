@@ -1,7 +1,7 @@
 export { astGrep, astGrepPath, ensureAstGrep, isPackaged, reasons, type Answered } from './ast_grep.js'
 export { InstallProblem, install } from './ast_grep_install.js'
 export { languageNamed, languageOf, languages, outlinedByAstGrep, patternLanguages, type Language } from './languages.js'
-export { astGrepLibrary, isEven, type Library } from './library.js'
+export { astGrepLibrary, isEven, mostInLine, type Library } from './library.js'
 export {
   outlineAnswer, cached, leftOut, remember, outlineSubjects, roomFor, shaperOf, tooLargeToOutline, versionIn, versionOf, wantedLanguage, shownName, type OutlineItem, type Member, type OutlineInput,
   type Outlined, type Range, type OutlineSubject,

@@ -9,16 +9,19 @@ export function astGrepLibrary(): Promise<Library | undefined> {
 /** Brackets that are open at a time, up to which what is asked of each node takes the same time. */
 const mostOpen = 256
 
-/** Whether no nesting, and no line of more bytes than these, makes the time that a tree takes in this process go by the square of a text. */
-export function isEven(bytes: Buffer, mostInLine = Infinity): boolean {
+/** Units of a line up to which a place in it is told in the same time. */
+export const mostInLine = 16_384
+
+/** Whether no nesting, and no line of more units than these, makes the time that a tree takes in this process go by the square of a text. */
+export function isEven(text: string, most = Infinity): boolean {
   let [open, start] = [0, 0]
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at]!
-    if (byte === 0x0a) start = at + 1
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at)
+    if (unit === 0x0a) start = at + 1
     // Round, square and curly ones.
-    else if (byte === 0x28 || byte === 0x5b || byte === 0x7b) open += 1
-    else if (byte === 0x29 || byte === 0x5d || byte === 0x7d) open -= 1
-    if (open > mostOpen || at - start > mostInLine) return false
+    else if (unit === 0x28 || unit === 0x5b || unit === 0x7b) open += 1
+    else if (unit === 0x29 || unit === 0x5d || unit === 0x7d) open -= 1
+    if (open > mostOpen || at - start > most) return false
   }
   return true
 }

@@ -14,7 +14,7 @@ const candidate = /^(?:(?:export|declare)\s+(?:(?:default|declare)\s+)*(?:abstra
  */
 export async function withPassedOver(items: OutlineItem[], bytes: Buffer, language: Language): Promise<OutlineItem[]> {
   const text = bytes.toString()
-  if (!languagesOfScripts.has(language.id) || !passesOver(items, text) || !isEven(bytes)) return items
+  if (!languagesOfScripts.has(language.id) || !passesOver(items, text) || !isEven(text)) return items
   const library = await astGrepLibrary()
   return library ? itemsPassedOver(items, text, (await library.parseAsync(language.title, text)).root().children()) : items
 }

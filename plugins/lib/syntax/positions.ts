@@ -7,7 +7,9 @@ export interface Positions {
   byte(index: number): number
   /** Code points before a UTF-16 column of a zero-based line. */
   column(line: number, column: number): number
-  /** The same of both ends. */
+  /** Code points between two UTF-16 indices. */
+  points(from: number, to: number): number
+  /** Bytes, lines and columns of both ends. */
   range(ends: Record<'start' | 'end', Pos>): Range
 }
 
@@ -15,13 +17,13 @@ export interface Positions {
 const stride = 128
 
 export function positionsIn(text: string): Positions {
-  const { byte, column } = Buffer.byteLength(text) === text.length ? plain : countedIn(text)
+  const { byte, column, points } = Buffer.byteLength(text) === text.length ? plain : countedIn(text)
   const place = ({ line, column: units }: Pos) => ({ line, column: column(line, units) })
-  return { byte, column, range: ({ start, end }) => ({ byteOffset: { start: byte(start.index), end: byte(end.index) }, start: place(start), end: place(end) }) }
+  return { byte, column, points, range: ({ start, end }) => ({ byteOffset: { start: byte(start.index), end: byte(end.index) }, start: place(start), end: place(end) }) }
 }
 
 /** Of a text in which every unit is a byte. */
-const plain: Omit<Positions, 'range'> = { byte: (index) => index, column: (_line, column) => column }
+const plain: Omit<Positions, 'range'> = { byte: (index) => index, column: (_line, column) => column, points: (from, to) => to - from }
 
 function countedIn(text: string): Omit<Positions, 'range'> {
   const marks = marksIn(text)
@@ -31,10 +33,12 @@ function countedIn(text: string): Omit<Positions, 'range'> {
     const mark = Math.floor(index / stride)
     return counts[mark]! + measure(text.slice(markAt(text, mark), index))
   }
-  const points = (index: number) => before(index, marks.points, codePoints)
+  const pointsTo = (index: number) => before(index, marks.points, codePoints)
+  const points = (from: number, to: number) => pointsTo(to) - pointsTo(from)
   return {
     byte: (index) => before(index, marks.bytes, Buffer.byteLength),
-    column: (line, column) => points(starts[line]! + column) - points(starts[line]!),
+    column: (line, column) => points(starts[line]!, starts[line]! + column),
+    points,
   }
 }
 

@@ -4,7 +4,7 @@ import type { Context, Notice } from '../../../core/index.js'
 import { ahead, notice, some } from '../../lib/base/index.js'
 import { look, openOr } from '../../lib/search/index.js'
 import {
-  astGrepLibrary, astGrepPath, cached, isEven, isPackaged, leftOut, outlinedByAstGrep, pageItems, remember, scriptItems, settledItems, styleItems, tooLargeToOutline, unmarkedItems, versionIn,
+  astGrepLibrary, astGrepPath, cached, isEven, isPackaged, leftOut, mostInLine, outlinedByAstGrep, pageItems, remember, scriptItems, settledItems, styleItems, tooLargeToOutline, unmarkedItems, versionIn,
   versionOf, withPassedOver, type Language, type Library, type Outlined, type OutlineItem, type OutlineSubject,
 } from '../../lib/syntax/index.js'
 import { askProgram, type Opened } from './program.js'
@@ -28,9 +28,6 @@ const script: InProcess = { itemsOf: scriptItems, most: 262_144 }
 const inProcess: Record<string, InProcess | undefined> = {
   javascript: script, typescript: script, tsx: script, css: { itemsOf: styleItems, most: 262_144 }, html: { itemsOf: pageItems, most: 32_768 },
 }
-
-/** Bytes of a line up to which a place in it is told in the same time. */
-const mostInLine = 16_384
 
 /** Files that are parsed while an earlier one is read into an outline. */
 const parsedAhead = 4
@@ -218,7 +215,8 @@ async function* texts(files: Fresh[], left: Fresh[]): AsyncGenerator<{ file: Fre
   for (const file of files) {
     const { handle, language } = file
     const bytes = handle.stat.bytes > inProcess[language.id]!.most ? undefined : await handle.read(0, handle.stat.bytes)
-    if (bytes && isUtf8(bytes) && isEven(bytes, mostInLine)) yield { file, text: bytes.toString() }
+    const text = bytes && isUtf8(bytes) ? bytes.toString() : undefined
+    if (text !== undefined && isEven(text, mostInLine)) yield { file, text }
     else left.push(file)
   }
 }

@@ -1,6 +1,6 @@
 import type { NapiConfig, SgNode } from '@ast-grep/napi'
 import { ahead } from '../../lib/base/index.js'
-import { astGrepLibrary, positionsIn, type Language, type Library, type Positions } from '../../lib/syntax/index.js'
+import { astGrepLibrary, isEven, mostInLine, positionsIn, type Language, type Library, type Positions } from '../../lib/syntax/index.js'
 import { placeIn, type EmbeddedCode } from './pages.js'
 import { patternRule } from './binary.js'
 import { replacementOf, templateOf, type RewriteTemplate } from './template.js'
@@ -27,7 +27,7 @@ export interface SourceText {
 export type Stopping = () => boolean
 export interface StructuralMatches {
   matches: Native[]
-  /** What does not parse: how a parser goes on after an error depends on the encoding, and only the program reads bytes. */
+  /** For the program: what does not parse, since how a parser goes on after an error depends on the encoding, and what is deep or one long line. */
   broken: Set<string>
   /** What was not looked into, because it was to stop. */
   stopped: boolean
@@ -50,7 +50,7 @@ export async function lookInProcess(
   const names = metavariables(input.pattern ?? '')
   const template = input.workflow === 'rewrite' ? templateOf(input.rewrite!) : undefined
   const config: NapiConfig = { rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'] }
-  const parsed = ahead(texts, parsedAhead, async (one) => ({ ...one, root: (await parseAsync(language.title, one.code?.text ?? one.text)).root() }))
+  const parsed = ahead(even(texts, found.broken), parsedAhead, async (one) => ({ ...one, root: (await parseAsync(language.title, one.code?.text ?? one.text)).root() }))
   for await (const { path, text, code, root } of parsed) {
     if (root.find({ rule: { kind: 'ERROR' } })) {
       found.broken.add(path)
@@ -72,6 +72,14 @@ export async function lookInProcess(
     }
   }
   return found
+}
+
+/** What takes no time by its square; `others` takes the paths of the rest. */
+async function* even(texts: AsyncIterable<SourceText>, others: Set<string>): AsyncGenerator<SourceText> {
+  for await (const one of texts) {
+    if (isEven(one.text, mostInLine)) yield one
+    else others.add(one.path)
+  }
 }
 
 interface Names {
@@ -123,7 +131,7 @@ function nativeOf(node: SgNode, { path, text, at, code, names, language, context
     lines: text.slice(from, to),
     language: language.title,
     range: at.range({ start, end }),
-    charCount: { leading: points(text.slice(from, start.index)), trailing: points(text.slice(end.index, to)) },
+    charCount: { leading: at.points(from, start.index), trailing: at.points(end.index, to) },
     metaVariables: { single: Object.fromEntries(single), multi: Object.fromEntries(multi), transformed: {} },
   }
 }
@@ -132,8 +140,6 @@ function endOfLine(text: string, from: number): number {
   const end = text.indexOf('\n', from)
   return end < 0 ? text.length : end
 }
-
-const points = (text: string): number => Array.from(text).length
 
 /** Gives a match its replacement. False where it spans lines. */
 function replace(native: Native, template: RewriteTemplate): boolean {

@@ -123,6 +123,13 @@ it('names the files that do not parse, and replaces nothing where they do not', 
   expect(result).toMatchObject({ ok: true, notices: [{ code: 'VT_SEARCH_PARSE', message: expect.stringMatching(/^1 file .*f\.ts/) }] })
 })
 
+it('leaves a page of one long line to the program, which tells each match', async () => {
+  const calls = Array.from({ length: 2500 }, (_, at) => `log(${at});`).join('')
+  await using ws = await bootKernel({ files: { 'long.html': `<p>é</p><script>${calls}</script>\n` } })
+  const found = (await ws.call('unified_search', { action: 'structural', pattern: 'log($A)', lang: 'js', path: 'long.html', max_results: 3, response_format: 'detailed' })) as any
+  expect(found).toMatchObject({ ok: true, output: { total_matches: 2500, matches: [{ text: 'log(0)', range: { start: { line: 0, column: 16 } } }, {}, {}] } })
+})
+
 it('reads scripts inside of a page that is named', async () => {
   await ws.write('page.html', '<script>\nlog("é")\n</script>\n')
   const result = await ws.call('unified_search', { action: 'structural', pattern: 'log($A)', path: 'page.html' })
