@@ -1,0 +1,23 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { findRoot } from '../../../build/core/config/index.js'
+import { tempWorkspace } from 'vtcode/test'
+
+it('the workspace is the nearest folder with a mark, which lies neither in the home nor where everybody may write', async () => {
+  await using place = await tempWorkspace({ '.vtcode/config.json': '{}', 'shared/.vtcode/config.json': '{}' })
+  const [shared, mine] = [join(place.root, 'shared'), join(place.root, 'shared/mine/deep')]
+  mkdirSync(mine, { recursive: true })
+  const rootOf = (start: string) => findRoot(start, join(place.home, '.vtcode'))
+  expect(rootOf(mine)).toBe(shared)
+  // As everybody may write to /tmp.
+  chmodSync(shared, 0o1777)
+  expect([rootOf(mine), rootOf(shared)]).toEqual([place.root, shared])
+  chmodSync(place.root, 0o1777)
+  expect(rootOf(mine)).toBe(mine)
+  mkdirSync(join(place.root, 'shared/mine/.git'))
+  expect(rootOf(mine)).toBe(join(shared, 'mine'))
+  mkdirSync(join(place.home, '.vtcode'))
+  mkdirSync(join(place.home, 'folder'))
+  expect(rootOf(join(place.home, 'folder'))).not.toBe(place.home)
+})
