@@ -61,10 +61,15 @@ export const rows: Row[] = [
   ['112', 'query: selector', gives('query', { pattern: 'class A { $M() {} }', selector: 'method_definition', lang: 'ts', path: 'src' }, { matches: among({ text: 'run() {}' }) })],
   ['112', 'query: strictness', each(gives('query', { pattern: 'export function main() {}', strictness: 'signature', lang: 'ts', path: 'src' }, { matches: [] }), refuses('query', { pattern: 'x', strictness: 'loose' }, { code: 'VT_INPUT_INVALID' }))],
   ['112', 'query: debug_query', gives('query', { pattern: 'legacy()', lang: 'ts', debug_query: 'ast' }, { debug: { format: 'ast', text: /call_expression/ } })],
-  ['113', 'mapping to ast-grep run --json=compact, repeated globs, --context', many(argumentsOf(structural('query', { pattern: 'log($A)', lang: 'py', selector: 'call', strictness: 'ast', globs: ['m/1*.py', '!m/10.py'] }), (args) => {
-    expect(args).toMatch(/^run .*--json=/m)
-    for (const part of ['--color=never', '--pattern=log($A)', '--lang=python', '--selector=call', '--strictness=ast']) expect(args.replaceAll(/ ?--(\w+) /g, ' --$1=')).toContain(part)
-  })), '`query`, `rewrite`'],
+  ['113', 'mapping to ast-grep run --json=compact, repeated globs, --context', each(
+    many(argumentsOf(structural('query', { pattern: 'log($A)', lang: 'py', selector: 'call', strictness: 'ast', globs: ['m/1*.py', '!m/10.py'], context_lines: 1 }), (args) => {
+      expect(args).toMatch(/^run .*--json=/m)
+      for (const part of ['--color=never', '--context=1', '--pattern=log($A)', '--lang=python', '--selector=call', '--strictness=ast']) expect(args.replaceAll(/ ?--(\w+) /g, ' --$1=')).toContain(part)
+    })),
+    many(argumentsOf(structural('query', { pattern: 'log($A)', lang: 'py', selector: 'call', strictness: 'ast' }), (args) => {
+      expect(args).toContain('"rule":{"pattern":{"context":"log($A)","selector":"call","strictness":"ast"}},"language":"Python"')
+    })),
+  ), '`query`, `rewrite`'],
   ['114', 'lang accepts ast-grep aliases', each(...['ts', 'typescript', 'TypeScript'].map((lang) => gives('query', { pattern: 'legacy()', lang }, { matches: [{ file: 'src/list.ts' }] })), gives('query', { pattern: 'call($A)', lang: 'golang', path: 'langs' }, { matches: [{ file: 'langs/a.go' }] }))],
   ['114', 'unsupported aliases passed through to ast-grep', refuses('query', { pattern: 'x', lang: 'klingon' }, { code: 'VT_SEARCH_LANG', message: /klingon/ })],
   ['114', 'inference for Rust Python JS TS TSX Go Java', gives('query', { pattern: 'call(1)', path: 'langs' }, { matches: ['A.java', 'a.go', 'a.js', 'a.py', 'a.rs', 'a.ts', 'a.tsx'].map((name) => ({ file: `langs/${name}` })) })],
