@@ -5,7 +5,7 @@ export { blocksOf, dataFolder, grantedBlocks, moduleOf, optionsOf, pluginVariabl
 export { errno, systemRefusal } from './errno.js'
 export { VtError, codes, firstLine, fromError, problem, report, texts, type Code, type Values } from './errors.js'
 export { hostPattern, isBegunBy, matchSequence, pathPattern, wildcard } from './glob.js'
-export { deepFreeze, isObject, recordedInput, toJson, jsonGrowth, jsonSize } from './json.js'
+export { deepFreeze, recordedInput, toJson, jsonGrowth, jsonSize } from './json.js'
 export { decodeName, encodeName, foldedNames, inside, normalizePath, segments, shownPath } from './path_text.js'
 export { endWithUs, environment, findProgram, isProcessRunning, isProgram, leaderEnded, processStart, searchPath, signalGroup, start, watchGroup } from './process.js'
 export { freshlyCompiled, load, takeCompiled, type CompiledFile } from './load.js'
@@ -18,8 +18,8 @@ export { makeFolder, writeState, writeStateSync } from './state_file.js'
 export { likest, nearest } from './suggest.js'
 export { block, inert, inertJson, shortLine, toText, visible, visibleJson, visibleLine, visibleProgress, visibleText, withoutInvisible } from './visible.js'
 export type { Contribution, ContributionInfo, Inference, Kind, Layer, Manifest, PluginFolder, PromptArgument, Stage, State } from './manifest_types.js'
-export type {
-  Call, CallTool, ContentBlock, Diagnostic, Effect, Failure, Json, JsonObject, Launch, ManifestEntry, Mode, Next, Notice, Place, Problem, Resolution, Result, RightsLeft,
-  Schema, Settings, SlotInfo, Slots, Success, ToolInfo, Waits,
+export {
+  isObject, type Call, type CallTool, type ContentBlock, type Diagnostic, type Effect, type Failure, type Json, type JsonObject, type Launch, type ManifestEntry, type Mode, type Next, type Notice,
+  type Place, type Problem, type Resolution, type Result, type RightsLeft, type Schema, type Settings, type SlotInfo, type Slots, type Success, type ToolInfo, type Waits,
 } from './types.js'
 export { usualWaits } from './waits.js'

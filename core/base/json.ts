@@ -1,8 +1,5 @@
 import { problem } from './errors.js'
-import type { JsonObject } from './types.js'
-
-/** Whether it is what JSON calls an object. */
-export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isObject, type JsonObject } from './types.js'
 
 const size = (bytes: number) => (bytes >= 1_048_576 ? `${Math.ceil(bytes / 1_048_576)} MiB` : `${bytes} bytes`)
 

@@ -1,7 +1,7 @@
 import { firstLine, problem, texts, VtError, type Extra } from './errors.js'
-import { isObject, notInJson, toJson } from './json.js'
+import { notInJson, toJson } from './json.js'
 import { inert, visible, visibleText } from './visible.js'
-import type { ContentBlock, Failure, JsonObject, Notice, Problem, Result, Success } from './types.js'
+import { isObject, type ContentBlock, type Failure, type JsonObject, type Notice, type Problem, type Result, type Success } from './types.js'
 
 /** A success: `output` is the structured value, `extra.text` what a model reads. */
 export function ok<Output extends object = JsonObject>(output: Output, extra: Omit<Success, 'ok' | 'output'> = {}): Success<Output> {

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server'
-import { isObject, toText } from '../../../core/base/index.js'
+import { isObject } from '../../../core/base/index.js'
 
 /** The largest line that is read, in bytes. */
 export const MAX_FRAME = 10 * 1024 * 1024
@@ -89,7 +89,7 @@ export function readMessage(text: string): { message: JSONRPCMessage } | Message
 function namedInVain(value: unknown): string | undefined {
   const { name, arguments: given } = (value as { params?: { name?: unknown; arguments?: unknown } } | null)?.params ?? {}
   if (typeof given !== 'object' || given === null || !Object.hasOwn(given, '__proto__')) return undefined
-  return `Invalid params: unknown property '__proto__' among the arguments of ${toText(name).slice(0, 80)}; leave it out.`
+  return `Invalid params: unknown property '__proto__' among the arguments of ${typeof name === 'string' ? name.slice(0, 80) : 'a call'}; leave it out.`
 }
 
 /** Why a request cannot be read for its `_meta`; the library would leave it without an answer. */
