@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { sealOf } from '../../../build/core/base/index.js'
@@ -98,5 +98,19 @@ describe('the beginning of an MCP conversation', () => {
     const stdin = begin.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('')
     await vtcode(made, ['mcp'], { stdin, env: { VTCODE_HOME: join(made.root, 'home') } })
     expect(existsSync(join(made.root, 'home/cache/beginnings'))).toBe(false)
+  })
+
+  it('needs few scripts, and none of the kernel', () => {
+    const needed = new Set<string>()
+    const need = (file: string): void => {
+      if (needed.has(file)) return
+      needed.add(file)
+      for (const [, path] of readFileSync(file, 'utf8').matchAll(/require\("(\.[^"]+\.cjs)"\)/g)) need(join(file, '..', path!))
+    }
+    need(resolve('dist/plugins/surface/mcp/front.cjs'))
+    const files = [...needed].map((file) => relative(resolve('dist'), file))
+    expect(files).toContain('core/_front.cjs')
+    expect(files).not.toContain('core/index.cjs')
+    expect([...needed].reduce((bytes, file) => bytes + readFileSync(file).length, 0)).toBeLessThan(40_000)
   })
 })
