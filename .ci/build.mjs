@@ -61,7 +61,7 @@ cpSync(`build/${grammars}`, `dist/${grammars}`, { recursive: true, filter: (file
 await rollDeclarations()
 await bundleProgram(catalogue)
 await bundleSdk()
-chmodSync('dist/core/bin.js', 0o755)
+for (const name of ['bin.cjs', 'bin.js']) chmodSync(`dist/core/${name}`, 0o755)
 writeFileSync('build/.stamp', stamp)
 
 /** The checks of what our actions take, as a kernel that has nothing else binds them, and of what tells an action by its input. */

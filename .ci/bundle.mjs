@@ -15,9 +15,11 @@ const require = createRequire(import.meta.url)
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs before the rest. */
 const fronts = ['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js']
+/** What a user begins. Node starts a script without its loader of modules, which takes longer to be ready than all else of a short answer. */
+const program = 'core/bin.js'
 /** What a thread or process begins with. */
 const begun = [
-  ...['core/bin.js', 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
+  ...[program, 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
   ...['plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js'],
 ]
 /** What strangers import, and settings in code. */
@@ -74,7 +76,7 @@ export async function bundleProgram(catalogue) {
     format: 'cjs',
     exports: 'named',
     strict: true,
-    entryFileNames: '[name].cjs',
+    entryFileNames: ({ name }) => (`${name}.js` === program ? 'core/_bin.cjs' : '[name].cjs'),
     chunkFileNames: ({ moduleIds }) => `core/_${packageOf(moduleIds.at(-1)) ?? '[name]'}.cjs`,
     comments: { annotation: false, jsdoc: false },
     codeSplitting: { includeDependenciesRecursively: false, groups },
@@ -82,7 +84,10 @@ export async function bundleProgram(catalogue) {
   for (const { fileName, code } of output) writeProgram(fileName, `(function (exports, require, module, __filename, __dirname, __import) {${inAscii(withImports(code))}\n})`)
   for (const name of doors) writeProgram(name, passedOn(name, Object.keys(await import(here(`../build/${name}`)))))
   for (const name of begun) writeProgram(name, passedOn(name, []))
-  for (const [from, to] of [['base/load.js', '_load.js'], ['trust/module_hooks.js', 'trust/module_hooks.js']]) cpSync(`build/core/${from}`, `dist/core/${to}`)
+  writeFileSync('dist/core/bin.cjs', "#!/usr/bin/env node\nrequire('./loader.cjs').load(__filename.replace(/bin\\.cjs$/, '_bin.cjs'));\n")
+  const loading = await rolldown({ input: here('../core/base/load.ts'), platform: 'node', tsconfig: false })
+  await loading.write({ file: 'dist/core/loader.cjs', format: 'cjs' })
+  cpSync('build/core/trust/module_hooks.js', 'dist/core/trust/module_hooks.js')
   const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap((id) => folderOf(id) ?? []))
   for (const folder of new Set(bundled)) keepLicence(folder)
   checkImports(output)
@@ -115,11 +120,13 @@ function inAscii(code) {
 
 /** A module that passes on what the script beside it exports by these names. */
 function passedOn(name, exports) {
-  const first = name === 'core/bin.js' ? '#!/usr/bin/env node\n' : ''
-  const to = relative(dirname(name), 'core/_load.js')
-  const script = 'load(import.meta.filename.replace(/js$/, "cjs"))'
+  const to = (file) => JSON.stringify(relative(dirname(name), file).replace(/^(?!\.)/, './'))
+  const require = 'process.getBuiltinModule("node:module").createRequire(import.meta.url)'
+  // What was written down as the program before it began with a script begins it still.
+  if (name === program) return `#!/usr/bin/env node\n${require}("./bin.cjs");\n`
+  const script = `${require}(${to('core/loader.cjs')}).load(import.meta.filename.replace(/js$/, "cjs"))`
   const body = exports.length === 0 ? `${script};` : `const { ${exports.join(', ')} } = ${script};\nexport { ${exports.join(', ')} };`
-  return `${first}import { load } from ${JSON.stringify(to.startsWith('.') ? to : `./${to}`)};\n${body}\n`
+  return `${body}\n`
 }
 
 /** What loads scripts is a file apart, which gives itself to those that it loads. */

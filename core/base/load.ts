@@ -4,7 +4,7 @@ const { dirname, join } = process.getBuiltinModule('node:path')
 const { Script } = process.getBuiltinModule('node:vm')
 
 // The build makes of the program scripts instead of modules: V8 can be given what it made of a script before, on every version of Node, and one is
-// there without waiting. This file is all that stays a module; it is made one by itself (`core/_load.js`), so that all who come in share one program.
+// there without waiting. This file is what Node loads itself (`core/loader.cjs`), so that all who come in share one program.
 
 export type Loaded = Readonly<Record<string, unknown>>
 /** What V8 made of a file in an earlier run, and the stamp of the file that it made it of. */

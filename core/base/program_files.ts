@@ -7,7 +7,7 @@ import { load, type Loaded } from './load.js'
 let folder = dirname(fileURLToPath(import.meta.url))
 while (!existsSync(join(folder, 'manifests/schema')) && folder !== dirname(folder)) folder = dirname(folder)
 
-/** A file or folder of the built program: `core/bin.js`, `manifests/schema/config.1.json`. The build joins modules, so only this module knows the root. */
+/** A file or folder of the built program: `core/bin.cjs`, `manifests/schema/config.1.json`. The build joins modules, so only this module knows the root. */
 export const programFile = (path = ''): string => join(folder, path)
 
 /** The program's version. */

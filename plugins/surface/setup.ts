@@ -90,5 +90,5 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
 /** The words that start the server: by name where it is on the path, else this very program. */
 function program(kernel: Kernel, io: Io): string[] {
   const known = findProgram('vtcode', searchPath(io.env['PATH'], kernel.workspace))
-  return [...(known ? ['vtcode'] : [process.execPath, programFile('core/bin.js')]), 'mcp']
+  return [...(known ? ['vtcode'] : [process.execPath, programFile('core/bin.cjs')]), 'mcp']
 }

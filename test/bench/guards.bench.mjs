@@ -74,7 +74,7 @@ async function agreed(folder) {
     for (const name of names) writeFileSync(join(root, `work/tools/${name}.js`), `export const ${name} = '${'x'.repeat(2000)}'\n`)
     writeFileSync(join(root, 'work/tools/package.json'), '{ "type": "module" }')
     writeFileSync(join(root, 'work/tools/main.js'), `${names.map((name) => `import { ${name} } from './${name}.js'\n`).join('')}export default () => ({ ok: true, output: { said: [${names.join(',')}].length } })\n`)
-    const add = spawnSync(process.execPath, [join(project, 'dist/core/bin.js'), 'trust', 'add', '--all'], { cwd: join(root, 'work'), env: { PATH: process.env.PATH, HOME: join(root, 'home') }, encoding: 'utf8' })
+    const add = spawnSync(process.execPath, [join(project, 'dist/core/bin.cjs'), 'trust', 'add', '--all'], { cwd: join(root, 'work'), env: { PATH: process.env.PATH, HOME: join(root, 'home') }, encoding: 'utf8' })
     if (add.status !== 0) throw new Error(add.stderr)
   }
   const start = (root, how) => JSON.parse(spawnSync(process.execPath, ['--input-type=module', '-e', program, join(project, 'dist/core/index.js'), root, how], { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: join(root, 'home') }, stdio: ['ignore', 'pipe', 'inherit'] }).stdout).ms

@@ -19,7 +19,7 @@ export default async function bench() {
   try {
     writeFileSync(join(folder, 'echo.mjs'), echo)
     const home = join(folder, '..', `${basename(folder)}-home`)
-    const programs = { ours: [join(project, 'dist/core/bin.js'), 'mcp', '--workspace', folder, '--home', home], echo: [join(folder, 'echo.mjs')] }
+    const programs = { ours: [join(project, 'dist/core/bin.cjs'), 'mcp', '--workspace', folder, '--home', home], echo: [join(folder, 'echo.mjs')] }
     plant(folder)
     const start = await startTimes(programs)
     const idle = await idleMemory(programs)
@@ -128,7 +128,7 @@ async function answerBytes(folder) {
   mkdirSync(root)
   const body = (i) => Array.from({ length: 100 }, (_, line) => `  const value${line} = compute(${line}, 'of file ${i}') // wanted`).join('\n')
   for (let i = 0; i < 50; i++) writeFileSync(join(root, `module_${i}.ts`), `export function run${i}() {\n${body(i)}\n}\n`)
-  const server = new Peer([join(project, 'dist/core/bin.js'), '--workspace', root, '--home', folder, 'mcp'])
+  const server = new Peer([join(project, 'dist/core/bin.cjs'), '--workspace', root, '--home', folder, 'mcp'])
   await server.open()
   const search = { grep: { action: 'grep', pattern: 'wanted', max_results: 100 }, structural: { action: 'structural', pattern: 'compute($A, $B)', lang: 'ts', max_results: 100 }, spooled: { action: 'grep', pattern: 'wanted', max_results: 5_000 } }
   const bytes = {}

@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core'
 import { median } from './measure.mjs'
 import { inFolder } from './scene.mjs'
 
-const bin = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
+const bin = fileURLToPath(new URL('../../dist/core/bin.cjs', import.meta.url))
 const support = new URL('../support/peak.mjs', import.meta.url).href
 const usage = { input_tokens: 2000, cached_input_tokens: 400, cache_creation_tokens: 0, output_tokens: 50 }
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
 const project = join(dirname(fileURLToPath(import.meta.url)), '../..')
-export const bin = join(project, 'dist/core/bin.js')
+export const bin = join(project, 'dist/core/bin.cjs')
 
 /** A new folder for as long as `bench` runs. */
 export async function inFolder(bench) {

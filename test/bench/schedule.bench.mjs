@@ -10,7 +10,7 @@ import { inFolder } from './scene.mjs'
 const SCHEDULES = 10_000
 const TICKS = 10_000
 const idle_s = 31
-const bin = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
+const bin = fileURLToPath(new URL('../../dist/core/bin.cjs', import.meta.url))
 
 export default () =>
   inFolder(async (folder) => {

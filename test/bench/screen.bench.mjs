@@ -9,7 +9,7 @@ import pty from 'node-pty'
 import { spawnSession } from 'vtcode/tui'
 import { median } from './measure.mjs'
 
-const bin = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
+const bin = fileURLToPath(new URL('../../dist/core/bin.cjs', import.meta.url))
 const messages = 10_000
 const paragraph = 'A paragraph has a **few** words, some `code` and a [link](https://example.org).\n\n'
 const fence = '```js\nconst a = 1 // comment\nfunction b() { return "text" }\n```\n\n'

@@ -7,7 +7,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rowsIn, table, writeSection } from './table.mjs'
 
-const bin = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
+const bin = fileURLToPath(new URL('../../dist/core/bin.cjs', import.meta.url))
 
 /** Found by what they say of themselves in a list of the registry's packages. */
 const packages = `

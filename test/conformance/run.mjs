@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
-const [suite, program = here('../../dist/core/bin.js')] = process.argv.slice(2)
+const [suite, program = here('../../dist/core/bin.cjs')] = process.argv.slice(2)
 const work = mkdtempSync(join(tmpdir(), 'vtcode-conformance-'))
 const server = spawn('node', [program, '--workspace', work, '--config', here('vtcode.config.json'), 'mcp', '--http', '0', '--no-token'], { stdio: ['ignore', 'ignore', 'pipe'] })
 

@@ -9,7 +9,7 @@ import type { Result } from 'vtcode'
 
 export type Call = [tool: string, input: object]
 
-export const bin = join(dirname(createRequire(import.meta.url).resolve('vtcode/package.json')), 'dist/core/bin.js')
+export const bin = join(dirname(createRequire(import.meta.url).resolve('vtcode/package.json')), 'dist/core/bin.cjs')
 // In memory where there is some: what the disk of this machine does is not the question.
 const base = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 

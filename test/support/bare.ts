@@ -36,7 +36,7 @@ export async function bareProgram(place: TempWorkspace): Promise<Bare> {
     if (entry !== '@ast-grep' && !entry.startsWith('.')) symlinkSync(join(root, 'node_modules', entry), join(folder, 'node_modules', entry))
   }
   const bare: Bare = {
-    bin: join(folder, 'dist/core/bin.js'),
+    bin: join(folder, 'dist/core/bin.cjs'),
     registry: await serve((_, response) => response.writeHead(bare.answer.status, bare.answer.headers).end(bare.answer.body)),
     answer: { status: 200, body: real },
     real,

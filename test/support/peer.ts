@@ -82,7 +82,7 @@ export async function home(peer: { url: string }, files: Files = {}, extra: Para
   return Object.assign(workspace, { env })
 }
 
-const bin = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
+const bin = fileURLToPath(new URL('../../dist/core/bin.cjs', import.meta.url))
 export interface Ran {
   code: number | null
   out: string

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { TempWorkspace } from 'vtcode/test'
 
 /** The built program, as users start it. */
-export const bin = join(dirname(createRequire(import.meta.url).resolve('vtcode/package.json')), 'dist/core/bin.js')
+export const bin = join(dirname(createRequire(import.meta.url).resolve('vtcode/package.json')), 'dist/core/bin.cjs')
 
 /** What tells our programs that they run on another system: they take the ways that they take there. */
 export const as = (platform: string): Record<string, string> => ({ NODE_OPTIONS: `--import=data:text/javascript,Object.defineProperty(process,'platform',{value:'${platform}'})` })

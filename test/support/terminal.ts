@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import type { Home } from './peer.js'
 
-export const bin = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
+export const bin = fileURLToPath(new URL('../../dist/core/bin.cjs', import.meta.url))
 
 /** A person at a terminal, who starts a program there: `vtcode` with these words, or another one. */
 export async function typing(place: Home, words: string[], { program = process.execPath, env = {} }: { program?: string; env?: Record<string, string> } = {}) {

@@ -29,7 +29,7 @@ export async function launchRun(task: ScheduledTask, { dir }: Pick<RunClaim, 'di
     ...['--json', '--events', join(dir, 'events.jsonl'), '--last-message-file', answer],
     ...(task.model === undefined ? [] : ['--model', task.model]), ...(max_budget_usd === undefined ? [] : ['--max-budget-usd', `${max_budget_usd}`]), ...verify.flatMap((command) => ['--verify', command]),
   ]
-  const args = [programFile('core/bin.js'), '--workspace', task.workspace, '--mode', task.mode, 'exec', ...flags, '--', prompt]
+  const args = [programFile('core/bin.cjs'), '--workspace', task.workspace, '--mode', task.mode, 'exec', ...flags, '--', prompt]
   const stderr = openSync(join(dir, 'stderr.txt'), 'w', 0o600)
   let left = mostStderr
   const keep = (chunk: Buffer): void => {

@@ -17,7 +17,7 @@ export async function examine(kernel: Kernel, io: Io): Promise<number> {
     const began = performance.now()
     const client = new Client({ name: 'vtcode-doctor', version: '1' }, { versionNegotiation: { mode: era === '2025-11-25' ? 'legacy' : { pin: era } } })
     const env = Object.fromEntries(Object.entries(io.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-    const transport = new StdioClientTransport({ command: process.execPath, args: [programFile('core/bin.js'), '--workspace', kernel.workspace, 'mcp'], env, stderr: 'pipe' })
+    const transport = new StdioClientTransport({ command: process.execPath, args: [programFile('core/bin.cjs'), '--workspace', kernel.workspace, 'mcp'], env, stderr: 'pipe' })
     let stderr = ''
     transport.stderr?.on('data', (chunk: Buffer) => (stderr = (stderr + chunk).slice(-2_000)))
     try {

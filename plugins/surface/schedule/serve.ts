@@ -125,7 +125,7 @@ function holderOf(file: string): Holder | undefined {
 export function service(here: ScheduleVerb, install: boolean, form: OutputForm): void {
   const { io, kernel, library, store } = here
   const home = io.env['HOME'] ?? ''
-  const command = { node: process.execPath, program: programFile('core/bin.js'), home: kernel.home }
+  const command = { node: process.execPath, program: programFile('core/bin.cjs'), home: kernel.home }
   const unit = process.platform === 'darwin' ? library.launchAgent(command, home) : library.systemdUnit(command, io.env['XDG_CONFIG_HOME'] || join(home, '.config'))
   const there = textOf(unit.file)
   if (there !== undefined && !library.isServiceText(there)) {

@@ -27,7 +27,7 @@ const ours = (api_format, base = '/v1') => {
       })
       writeFileSync(join(home, '.vtcode/approvals.key'), sealKey, { mode: 0o600 })
     },
-    command: ({ home, question, again }) => ({ argv: [process.execPath, '--import', join(project, 'test/support/seeded.mjs'), join(project, 'dist/core/bin.js'), 'exec', ...(again ? ['--continue'] : []), question], env: { VTCODE_HOME: join(home, '.vtcode') } }),
+    command: ({ home, question, again }) => ({ argv: [process.execPath, '--import', join(project, 'test/support/seeded.mjs'), join(project, 'dist/core/bin.cjs'), 'exec', ...(again ? ['--continue'] : []), question], env: { VTCODE_HOME: join(home, '.vtcode') } }),
   }
 }
 

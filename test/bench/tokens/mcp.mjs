@@ -23,7 +23,7 @@ export const servers = [
     name: 'vtcode mcp',
     own: true,
     speak: (call) => [call],
-    command: ({ home }) => [join(project, 'dist/core/bin.js'), 'mcp', '--home', home, '-c', 'policy.allow=["unified_exec/run","unified_exec/close"]', '-c', 'policy.deny=["Bash(git push:*)"]'],
+    command: ({ home }) => [join(project, 'dist/core/bin.cjs'), 'mcp', '--home', home, '-c', 'policy.allow=["unified_exec/run","unified_exec/close"]', '-c', 'policy.deny=["Bash(git push:*)"]'],
   },
   {
     name: 'server-filesystem',

@@ -78,8 +78,18 @@ it('a file of the program that was replaced by one of the same size and time run
   const help = (say: string) => {
     writeFileSync(verb, text.replace('Usage: vtcode call', say))
     utimesSync(verb, 456_789_000, 456_789_000)
-    return execFileSync(process.execPath, [join(program, 'dist/core/bin.js'), 'call', '--help'], { env: surroundings(place), encoding: 'utf8' })
+    return execFileSync(process.execPath, [join(program, 'dist/core/bin.cjs'), 'call', '--help'], { env: surroundings(place), encoding: 'utf8' })
   }
   expect(help('Usage: vtcode call')).toContain('Usage: vtcode call ')
   expect(help('Usage: vtcode CALL')).toContain('Usage: vtcode CALL ')
+})
+
+it('what a user begins is a script, which Node starts without its loader of modules; a module that was named before begins the same', async () => {
+  await using place = await tempWorkspace({ 'say.cjs': "process.on('exit', () => console.log(process.mainModule?.filename ?? 'a module'))\n" })
+  const root = dirname(dirname(dirname(bin)))
+  const { bin: begun, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: { vtcode: string }; version: string }
+  const started = (file: string) => execFileSync(process.execPath, ['--require', join(place.root, 'say.cjs'), join(root, file), '--version'], { env: surroundings(place), encoding: 'utf8' }).trim().split('\n')
+  expect(join(root, begun.vtcode)).toBe(bin)
+  expect(started(begun.vtcode)).toEqual([version, bin])
+  expect(started('dist/core/bin.js')).toEqual([version, 'a module'])
 })
