@@ -21,6 +21,7 @@ interface Opened {
 export class Overlays {
   private readonly stack: Opened[] = []
   private timer: NodeJS.Timeout | undefined
+  private turn: NodeJS.Immediate | undefined
 
   constructor(private readonly host: { draw(): void; isEmpty(): boolean; answer(id: string, answer: OverlayAnswer): void }) {}
 
@@ -36,7 +37,7 @@ export class Overlays {
     if (at >= 0) this.stack.splice(at, 1)
   }
   end(): void {
-    clearTimeout(this.timer)
+    this.wait()
     this.stack.length = 0
   }
 
@@ -73,12 +74,18 @@ export class Overlays {
 
   /** Gives a question the keys when nobody types; a message that is half written keeps them, until Tab. */
   private listen(): void {
+    this.wait()
+    // A program that stood still reads first what was typed meanwhile: that is no answer either.
+    this.timer = setTimeout(() => (this.turn = setImmediate(() => this.focus())), quiet_ms)
+  }
+  private wait(): void {
     clearTimeout(this.timer)
-    this.timer = setTimeout(() => {
-      const top = this.stack.at(-1)
-      if (!top || top.focused || !this.host.isEmpty()) return
-      top.focused = true
-      this.host.draw()
-    }, quiet_ms)
+    clearImmediate(this.turn)
+  }
+  private focus(): void {
+    const top = this.stack.at(-1)
+    if (!top || top.focused || !this.host.isEmpty()) return
+    top.focused = true
+    this.host.draw()
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { report, says, spawn, speakers } from '../../support/delegation.js'
 import { hold } from '../../support/inside.js'
@@ -18,7 +17,7 @@ describe('agents in a chat', () => {
       ONE: [slow('One is done.')], TWO: [slow('Two is done.')], SIX: [slow('Six is done.')], TEN: [{ error: { message: 'broken' }, status: 400 }], ASK: [run('touch asked.txt'), report('It holds.')],
     })
     const place = hold(await home({ url }))
-    const { type, until, gone, end, text, raw, kill } = await drawn(place, ['chat'], { columns: 120, rows: 30 })
+    const { type, until, answer, gone, end, text, raw, kill } = await drawn(place, ['chat'], { columns: 120, rows: 30 })
     held.push(() => kill('SIGKILL'))
     await until(/^peer\/m · ask/m)
     type('/loop 7m look at the build\r')
@@ -28,8 +27,7 @@ describe('agents in a chat', () => {
     await until(/^ {2}a1 explorer: ONE Find out what the file says\.$/m)
     await until('May unified_exec/run do this?')
     expect(text()).toContain('The agent verifier (a5, the check) asks.')
-    await sleep(500)
-    type('y')
+    await answer('y')
     await until('All is known.')
     for (const line of ['◇ explorer begins: ONE Find out', '◆ explorer is done: Two is done.', '✗ explorer failed: VT_LLM_', '◇ verifier begins: the check', '◆ verifier is done: It holds.']) expect(text(), line).toContain(line)
     expect(text()).not.toContain('wait for a place')

@@ -33,7 +33,7 @@ const colored = (raw: string, color: number): string[] => [...raw.matchAll(new R
 describe('the chat on a screen', () => {
   it('says model, mode, context, tokens, cost and branch; Shift-Tab changes the mode; a question asks for attention where nobody looks', async () => {
     const { peer, place } = await furnished([{ content: 'hello', usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 } }, { toolCalls: [call('unified_exec', { action: 'run', command: 'touch b.txt' })] }, { content: 'touched.' }])
-    const { type, until, end, raw } = await drawn(place, ['chat'], { columns: 110 })
+    const { type, until, answer, end, raw } = await drawn(place, ['chat'], { columns: 110 })
     await until(/^peer\/m · ask · 0 tokens · topic · \/help$/m)
     expect(raw()).toMatch(/\u001b\]0;vtcode · ws\u0007/)
     type('hi\r')
@@ -47,8 +47,7 @@ describe('the chat on a screen', () => {
     await until('May unified_exec/run do this?')
     await until(/│ \$ touch b\.txt/)
     expect(raw()).toMatch(/\u001b\]9;unified_exec\/run waits for an approval\u0007\u0007/)
-    await sleep(400)
-    type('y')
+    await answer('y')
     await until(/^touched\.$/m)
     type('\u0004')
     expect(await end()).toBe(0)

@@ -166,12 +166,11 @@ describe('the chat on a screen', () => {
   it('shows what a command prints while it runs, the last lines of it after, and all of it by Ctrl-O', async () => {
     // It goes on when what stands there was seen.
     const command = 'for n in 1 2 3; do echo start-$n.; done; until [ -e go ]; do sleep 0.1; done; seq 100 130; until [ -e on ]; do sleep 0.1; done; echo done'
-    const { type, until, end, text, place } = await chat([run(command), { content: 'ran' }], ['--mode', 'auto', 'chat'], { columns: 110 })
+    const { type, until, answer, end, text, place } = await chat([run(command), { content: 'ran' }], ['--mode', 'auto', 'chat'], { columns: 110 })
     await until(/^peer\/m · auto/m)
     type('run it\r')
     await until('May unified_exec')
-    await sleep(500)
-    type('y')
+    await answer('y')
     await until(/^ +start-2\.$/m)
     writeFileSync(join(place.root, 'go'), '')
     await until(/^ +130$/m)
@@ -215,7 +214,7 @@ describe('the chat on a screen', () => {
 
 describe('an approval on the screen', () => {
   it('shows the exact change, why it is asked and what always would cover; the change is seen after it too', async () => {
-    const { type, until, end, text, place } = await chat([write('a.txt'), { content: 'written' }])
+    const { type, until, answer, end, text, place } = await chat([write('a.txt'), { content: 'written' }])
     await until(ready)
     type('write\r')
     await until('May unified_file/write do this?')
@@ -223,8 +222,7 @@ describe('an approval on the screen', () => {
     expect(text()).toMatch(/│ \+x\n│ \+y\n│ .*mode ask does not do unasked/s)
     expect(text()).toMatch(/s and a cover: exactly this call/)
     expect(await place.read('a.txt')).toBeUndefined()
-    await sleep(500)
-    type('y')
+    await answer('y')
     await until(/^written$/m)
     expect(text()).toMatch(/✓ unified_file {2}write a\.txt.*\n\+ x\n\+ y\n/)
     expect(await place.read('a.txt')).toBe('x\ny\n')
@@ -260,12 +258,11 @@ describe('an approval on the screen', () => {
   }, 60_000)
 
   it('is a no by Escape, and Ctrl-C in it does not end the chat', async () => {
-    const { type, until, end, place } = await chat([write('a.txt'), { content: 'not then' }])
+    const { type, until, answer, end, place } = await chat([write('a.txt'), { content: 'not then' }])
     await until(ready)
     type('write\r')
     await until('May unified_file/write')
-    await sleep(500)
-    type('\u001b')
+    await answer('\u001b')
     await until(/Not applied|not then/)
     expect(await place.read('a.txt')).toBeUndefined()
     await sleep(300)
@@ -303,8 +300,7 @@ describe('the terminal', () => {
     await at.until(ready)
     at.type('write\r')
     await at.until('May unified_file/write')
-    await sleep(500)
-    at.type('y')
+    await at.answer('y')
     await at.until('written.')
     at.type('\u0003')
     await sleep(300)

@@ -107,7 +107,7 @@ describe('the chat in a storm', () => {
 describe('the chat and what is hostile', () => {
   it('shows names of files, bytes of programs that are no text, and a paste of 10 MB', async () => {
     const evil = 'a\u001b]0;owned\u0007\u202eb.txt'
-    const { type, until, end, kill, text, raw, place } = await readyChat([{ toolCalls: [call('unified_exec', { action: 'run', command: "printf 'bytes \\377\\376 \\033]52;c;eA==\\007 end\\n'" })] }, { content: 'seen.' }], ['--mode', 'auto', 'chat'], { files: { [evil]: 'x' }, columns: 110 })
+    const { type, until, answer, end, kill, text, raw, place } = await readyChat([{ toolCalls: [call('unified_exec', { action: 'run', command: "printf 'bytes \\377\\376 \\033]52;c;eA==\\007 end\\n'" })] }, { content: 'seen.' }], ['--mode', 'auto', 'chat'], { files: { [evil]: 'x' }, columns: 110 })
     type('see @owned')
     await until(/→ a\\u\{1b\}\]0;owned/)
     type('\u0003')
@@ -115,8 +115,7 @@ describe('the chat and what is hostile', () => {
     type('run\r')
     await until(/May unified_exec|seen\./)
     if (!text().includes('seen.')) {
-      await sleep(500)
-      type('y')
+      await answer('y')
     }
     await until(/^seen\.$/m)
     expect(text()).toMatch(/bytes \ufffd\ufffd/)

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -347,6 +349,27 @@ describe('a question', () => {
     await sleep(600)
     for (const data of ['w', 'do ', 'that', '\r']) (type(data), await sleep(30))
     await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'c', value: 'why', text: 'do that' })
+  })
+
+  it('takes no letter that was typed while the program stood still', async () => {
+    // Keys of a pipe, as those of a terminal, wait outside of the program.
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const person = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    const [stdin] = (await once(server, 'connection')) as [Socket]
+    open.push(() => (person.destroy(), server.close()))
+    const { handle, events } = session({ stdin: Object.assign(stdin, { isTTY: true }) })
+    person.write('a')
+    await expect.poll(() => handle.input).toBe('a')
+    person.write('\u007f')
+    await expect.poll(() => handle.input).toBe('')
+    // What comes next are timers, then keys.
+    await new Promise(setImmediate)
+    handle.send(overlay('a'))
+    person.write('yes')
+    for (const end = performance.now() + 400; performance.now() < end;);
+    await expect.poll(() => handle.input).toBe('yes')
+    expect(events).toEqual([])
   })
 
   it('shows every key in a narrow terminal too', async () => {
