@@ -1,6 +1,7 @@
 import { ok, problem, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
-import { byPath, firstInPathOrder, pluralized, fitting, inOneLine, inPathOrder, remarks } from '../lib/base/index.js'
-import { choose, entriesBelow, glob, isGlob, look, nameOf, openToSearch, patternRefusal, countMatches, searchOurselves, unsortedFilesBelow, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
+import { byPath, firstInPathOrder, pluralized, fitting, inOneLine, inPathOrder, nameOf, remarks } from '../lib/base/index.js'
+import { choose, glob, isGlob } from '../lib/globs/index.js'
+import { entriesBelow, look, openToSearch, patternRefusal, countMatches, searchOurselves, unsortedFilesBelow, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
 import { tree } from './list/tree.js'
 
 export interface ListInput {

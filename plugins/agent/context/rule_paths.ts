@@ -1,4 +1,4 @@
-import { glob } from '../../lib/search/index.js'
+import { glob } from '../../lib/globs/index.js'
 
 // A repository writes them, and each call looks at all of them.
 const mostPatterns = { count: 50, length: 256 }

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import type { Handle } from '../../../core/workspace/index.js'
+import { parentOf } from '../base/index.js'
 import { ByFolder } from './by_folder.js'
-import { parentOf } from './entries.js'
 
 /** Clocks of file systems lie behind ours by so much. */
 const coarse_ms = 50

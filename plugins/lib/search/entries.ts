@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs'
 import { VtError } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryKind, EntryStat, FileOpener, Handle } from '../../../core/workspace/index.js'
-import { nextCall } from '../base/index.js'
+import { nameOf, nextCall, parentOf } from '../base/index.js'
 
 export interface ListedEntry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_ms' | 'mtime_ns' | 'dev' | 'ino'> {
   /** Where a link points, as it is written. */
@@ -76,9 +76,6 @@ export function gone(error: unknown): undefined {
   if (error instanceof VtError) return undefined
   throw error
 }
-
-export const parentOf = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.')
-export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 function at(directory: Handle, path: string): ListedEntry | undefined {
   const place = `${directory.ref}/${nameOf(path)}`

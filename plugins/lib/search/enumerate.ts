@@ -3,12 +3,13 @@ import { encodeName } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, inPathOrder } from '../base/index.js'
+import { choose, fileFilter } from '../globs/index.js'
 import type { Consumer } from '../process/index.js'
 import { FoldersBelow } from './doubts.js'
 import { look, tellable } from './entries.js'
 import { ReadAhead } from './read_ahead.js'
-import { choose, hangs, refusedGlob, ripgrep, walkLimits, withWalk, type WalkOptions } from './ripgrep.js'
-import { fileFilter, mostNames, Walk, type Entries } from './walk.js'
+import { hangs, refusedGlob, ripgrep, walkLimits, withWalk, type WalkOptions } from './ripgrep.js'
+import { mostNames, Walk, type Entries } from './walk.js'
 
 export interface Listing extends Pick<Entries, 'incomplete' | 'complaints'> {
   /** Workspace-relative, in path order. */

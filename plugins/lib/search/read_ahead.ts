@@ -1,7 +1,7 @@
 import { VtError } from '../../../core/base/index.js'
 import type { EntryKind, Handle } from '../../../core/workspace/index.js'
+import { nameOf, parentOf } from '../base/index.js'
 import { ByFolder } from './by_folder.js'
-import { nameOf, parentOf } from './entries.js'
 
 export interface NamedEntry {
   name: string

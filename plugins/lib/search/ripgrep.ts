@@ -3,22 +3,19 @@ import { join } from 'node:path'
 import { problem, VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { slotRefusal, tempFolder } from '../base/index.js'
+import { choose, type Chosen } from '../globs/index.js'
 import { lines, runProgram, type Consumer, type Ended, type ProcessLimits, type Program } from '../process/index.js'
 import { gone } from './entries.js'
 import { heavyRules, watchRules } from './special_rules.js'
 
 /** Which entries of a directory count; the same for every search action. */
-export interface WalkOptions {
+export interface WalkOptions extends Chosen {
   include_hidden?: boolean
   include_ignored?: boolean
   /** Walk through links that stay inside the workspace. */
   follow?: boolean
-  /** ripgrep's `-g`, relative to the walked directory. */
-  globs?: string[]
   /** Globs that somebody else matches: what they name is not left out. */
   named?: string[]
-  /** With or without the dot. */
-  file_extensions?: string[]
   max_depth?: number
 }
 export interface RipgrepEnd extends Ended {
@@ -165,9 +162,6 @@ export function leftOutBelow(path: string, globs: string[] = []): string[] {
   const above = path.split('/')
   return leftOut.filter((name) => !above.includes(name) && !globs.some((glob) => !glob.startsWith('!') && glob.split('/').includes(name)))
 }
-
-/** Whether globs choose files: then ripgrep lets them override ignore rules, and its answer has to be narrowed again. */
-export const choose = (globs: string[] = []): boolean => globs.some((glob) => !glob.startsWith('!'))
 
 const literal = (text: string): string => text.replace(/[\\*?[\]{},!]/g, '\\$&')
 

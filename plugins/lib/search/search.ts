@@ -2,6 +2,7 @@ import { problem, type Next } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, cut, slotRefusal } from '../base/index.js'
+import { globFilter } from '../globs/index.js'
 import { bytesRead, watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
 import { existing, tellable, openToSearch } from './entries.js'
@@ -11,7 +12,6 @@ import { matching, seconds, spansLines, type Pattern } from './pattern.js'
 import { recounted } from './recount.js'
 import { hangs, largestSearched, refusedGlob, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
 import { events, type ReadPositions } from './ripgrep_events.js'
-import { globFilter } from './walk.js'
 
 export interface SearchQuery extends Pattern, WalkOptions {
   /** File or directory. */

@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { problem, type VtError } from '../../../core/base/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { ruleFiles } from './ignore_rules.js'
+import { ruleFiles } from '../globs/index.js'
 
 /** Nothing was heard of an engine for so long: it may hang on a file of rules. */
 const quiet_ms = 2000

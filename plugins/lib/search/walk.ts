@@ -2,11 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { VtError } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryKind, Handle } from '../../../core/workspace/index.js'
-import { gone, parentOf } from './entries.js'
-import { glob } from './glob.js'
-import { Ignoring, maxRules, ruleFiles } from './ignore_rules.js'
+import { parentOf } from '../base/index.js'
+import { choose, globFilter, Ignoring, maxRules, ruleFiles } from '../globs/index.js'
+import { gone } from './entries.js'
 import type { NamedEntry, ReadAhead } from './read_ahead.js'
-import { choose, leftOutBelow, walkLimits, type WalkOptions } from './ripgrep.js'
+import { leftOutBelow, walkLimits, type WalkOptions } from './ripgrep.js'
 
 export interface FoundEntry {
   path: string
@@ -218,32 +218,4 @@ function ancestors(path: string): string[] {
   const found: string[] = []
   for (let folder = path; folder !== '.'; ) found.unshift((folder = parentOf(folder)))
   return found
-}
-
-/** What globs and extensions leave: the last glob that matches decides. */
-export function globFilter(base: string, { globs = [], file_extensions = [] }: WalkOptions): (path: string, directory: boolean) => boolean {
-  if (globs.length === 0 && file_extensions.length === 0) return () => true
-  const tests = globs.map((text) => ({ not: text.startsWith('!'), folders: text.endsWith('/'), matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true) }))
-  const endings = file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
-  const chosen = choose(globs)
-  return (path, directory) => {
-    const relative = base === '.' ? path : path.slice(base.length + 1)
-    const last = tests.findLast(({ folders, matches }) => (directory || !folders) && matches(relative))
-    if (last?.not) return false
-    if (directory) return true
-    return (!chosen || last !== undefined) && (endings.length === 0 || endings.some((ending) => path.endsWith(ending)))
-  }
-}
-
-/** The same for files alone: a glob that leaves a folder out leaves out what lies in it. */
-export function fileFilter(base: string, options: WalkOptions): (path: string) => boolean {
-  const passes = globFilter(base, options)
-  if (!options.globs?.some((text) => text.startsWith('!'))) return (path) => passes(path, false)
-  const folders = new Map([[base, true]])
-  const isEntered = (folder: string): boolean => {
-    let known = folders.get(folder)
-    if (known === undefined) folders.set(folder, (known = isEntered(parentOf(folder)) && passes(folder, true)))
-    return known
-  }
-  return (path) => isEntered(parentOf(path)) && passes(path, false)
 }

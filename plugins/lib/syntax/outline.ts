@@ -1,8 +1,8 @@
 import { ok, problem, sha256, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { byPath, inOneLine, pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
-import { filesBelow, openToSearch, largestParsed, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
+import { byPath, inOneLine, parentOf, pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
+import { filesBelow, openToSearch, largestParsed, largestSearched, tooLargeToParse, type Listing } from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 
 const symbolTypes = [

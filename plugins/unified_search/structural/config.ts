@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { VtError, type Context } from '../../../core/index.js'
-import { slotRefusal } from '../../lib/base/index.js'
-import { parentOf } from '../../lib/search/index.js'
+import { parentOf, slotRefusal } from '../../lib/base/index.js'
 
 type Yaml = Record<string, unknown>
 const projectFiles = ['sgconfig.yml', 'sgconfig.yaml']

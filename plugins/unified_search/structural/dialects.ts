@@ -1,5 +1,5 @@
 import { VtError, type Context } from '../../../core/index.js'
-import { glob } from '../../lib/search/index.js'
+import { glob } from '../../lib/globs/index.js'
 import { languageNamed, languageOf, type Language } from '../../lib/syntax/index.js'
 import { listOf, mapOf, readConfig, textsIn } from './config.js'
 

@@ -1,6 +1,7 @@
 import { VtError, type Context, type Notice } from '../../../core/index.js'
 import { inPathOrder, notice, slotRefusal, remarks, some, withoutEnd } from '../../lib/base/index.js'
-import { filesBelow, isGlob, countMatches, openToSearch } from '../../lib/search/index.js'
+import { isGlob } from '../../lib/globs/index.js'
+import { filesBelow, countMatches, openToSearch } from '../../lib/search/index.js'
 import { languageNamed, languageOf, patternLanguages, type Language } from '../../lib/syntax/index.js'
 import { asRule } from './binary.js'
 import type { Dialects } from './dialects.js'

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { glob, ignoreRules, isGlob, linesAfter, linesBefore } from '../../../../build/plugins/lib/search/index.js'
+import { glob, ignoreRules, isGlob } from '../../../../build/plugins/lib/globs/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', 'é'), minLength: 1, maxLength: 4 }).filter((text) => !/^\.+$/.test(text))
@@ -77,22 +77,5 @@ describe('rules of what is ignored', () => {
       { numRuns: runs(150) },
     )
     expect(ignored).toBeGreaterThan(runs(100))
-  })
-})
-
-describe('lines around a place', () => {
-  it('are the whole lines before and behind it, without their ends', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.constantFrom('', 'a', 'é', 'long line'), fc.constantFrom('\n', '\r\n')), { minLength: 1, maxLength: 8 }), fc.nat({ max: 8 }), fc.nat({ max: 10 }), fc.boolean(), async (lines, at, count, open) => {
-        const whole = lines.map(([text, end], index) => text + (open && index === lines.length - 1 && text !== '' ? '' : end))
-        const bytes = Buffer.from(whole.join(''))
-        const source = { bytes: bytes.length, read: async (offset: number, length: number) => bytes.subarray(offset, offset + length) }
-        const index = Math.min(at, lines.length)
-        const offset = Buffer.byteLength(whole.slice(0, index).join(''))
-        const texts = lines.map(([text]) => text)
-        expect((await linesBefore(source, offset, count)).map(String)).toEqual(count === 0 ? [] : texts.slice(0, index).slice(-count))
-        expect((await linesAfter(source, offset, count)).map(String)).toEqual(texts.slice(index, index + count))
-      }),
-    )
   })
 })

@@ -1,3 +1,5 @@
+import { matchSequence } from '../../../core/base/index.js'
+
 /** Globs as ripgrep's `-g` reads them, matched in time linear in pattern times text: user input never meets a backtracking regex. */
 
 type Token = { kind: 'char'; char: string } | { kind: 'any' } | { kind: 'star' } | { kind: 'class'; not: boolean; ranges: [string, string][] }
@@ -117,28 +119,12 @@ function classOf(chars: string[]): Token {
 }
 
 const matchPath = (segments: Segment[], names: string[]): boolean =>
-  wildcard(segments, names, (segment) => segment === '**', (segment, name) => segment !== '**' && segment(name))
+  matchSequence(segments, names, (segment) => segment === '**', (segment, name) => segment !== '**' && segment(name))
 
 const matchName = (part: Token[], name: string): boolean =>
-  wildcard(part, Array.from(name), (token) => token.kind === 'star', matchChar)
+  matchSequence(part, Array.from(name), (token) => token.kind === 'star', matchChar)
 
 function matchChar(token: Token, char: string): boolean {
   if (token.kind === 'class') return token.not !== token.ranges.some(([from, to]) => from <= char && char <= to)
   return token.kind === 'any' || (token.kind === 'char' && token.char === char)
-}
-
-/** Matches items one by one, `many` standing for any number of them; going back to the last such one is enough. */
-function wildcard<P, I>(pattern: P[], items: I[], many: (part: P) => boolean, one: (part: P, item: I) => boolean): boolean {
-  let [at, item, star, mark] = [0, 0, -1, 0]
-  while (item < items.length) {
-    const part = pattern[at]
-    if (part !== undefined && many(part)) [star, mark] = [at++, item]
-    else if (part !== undefined && one(part, items[item]!)) {
-      at++
-      item++
-    } else if (star >= 0) [at, item] = [star + 1, ++mark]
-    else return false
-  }
-  while (at < pattern.length && many(pattern[at]!)) at++
-  return at === pattern.length
 }

@@ -1,0 +1,41 @@
+import { parentOf } from '../base/index.js'
+import { glob } from './glob.js'
+
+/** What is chosen of a tree. */
+export interface Chosen {
+  /** ripgrep's `-g`, relative to the walked directory. */
+  globs?: string[]
+  /** With or without the dot. */
+  file_extensions?: string[]
+}
+
+/** Whether globs choose files: then ripgrep lets them override ignore rules, and its answer has to be narrowed again. */
+export const choose = (globs: string[] = []): boolean => globs.some((glob) => !glob.startsWith('!'))
+
+/** What globs and extensions leave: the last glob that matches decides. */
+export function globFilter(base: string, { globs = [], file_extensions = [] }: Chosen): (path: string, directory: boolean) => boolean {
+  if (globs.length === 0 && file_extensions.length === 0) return () => true
+  const tests = globs.map((text) => ({ not: text.startsWith('!'), folders: text.endsWith('/'), matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true) }))
+  const endings = file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
+  const chosen = choose(globs)
+  return (path, directory) => {
+    const relative = base === '.' ? path : path.slice(base.length + 1)
+    const last = tests.findLast(({ folders, matches }) => (directory || !folders) && matches(relative))
+    if (last?.not) return false
+    if (directory) return true
+    return (!chosen || last !== undefined) && (endings.length === 0 || endings.some((ending) => path.endsWith(ending)))
+  }
+}
+
+/** The same for files alone: a glob that leaves a folder out leaves out what lies in it. */
+export function fileFilter(base: string, options: Chosen): (path: string) => boolean {
+  const passes = globFilter(base, options)
+  if (!options.globs?.some((text) => text.startsWith('!'))) return (path) => passes(path, false)
+  const folders = new Map([[base, true]])
+  const isEntered = (folder: string): boolean => {
+    let known = folders.get(folder)
+    if (known === undefined) folders.set(folder, (known = isEntered(parentOf(folder)) && passes(folder, true)))
+    return known
+  }
+  return (path) => isEntered(parentOf(path)) && passes(path, false)
+}
