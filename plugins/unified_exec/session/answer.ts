@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder'
 import { ok, type Context, type Next, type Notice, type Result } from '../../../core/index.js'
 import { pluralized, nextCall, notice } from '../../lib/base/index.js'
 import { plainText } from '../output/text.js'
@@ -103,21 +104,22 @@ function noticesOf({ children_ended, survivors, facts }: CommandSession): Notice
 }
 
 // As often as a caller is told at most, and how much of what came since.
-const pace = { ms: 100, bytes: 2000 }
+const pace = { ms: 100, units: 2000 }
 
 /** Tells the caller's progress listener what came lately, the end of it where it is much. */
 export function reportProgress(session: CommandSession, context: Context): () => void {
-  let lately: Buffer[] = []
+  const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') }
+  let lately = ''
   let timer: NodeJS.Timeout | undefined
   const tell = (): void => {
     timer = undefined
-    const bytes = Buffer.concat(lately)
-    lately = []
-    if (bytes.length > 0) context.progress({ text: plainText(bytes.subarray(-pace.bytes).toString()) })
+    const text = plainText(lately)
+    lately = ''
+    if (text !== '') context.progress({ text })
   }
-  const off = session.watch((_, chunk) => {
-    lately.push(chunk.subarray(-pace.bytes))
-    if (lately.length > 64) lately = [Buffer.concat(lately).subarray(-pace.bytes)]
+  const off = session.watch((stream, chunk) => {
+    // A text is a copy: the chunk is overwritten by the next one of any program.
+    lately = (lately + decoders[stream].write(chunk.subarray(-pace.units))).slice(-pace.units)
     timer ??= setTimeout(tell, pace.ms)
   })
   return () => {

@@ -245,10 +245,19 @@ describe('output', () => {
     expect(answer.stdout_bytes).toBeGreaterThan(1_000_000)
   })
 
-  it('is told while it comes', async () => {
-    const updates: string[] = []
-    const command = 'for i in 1 2 3; do echo step $i; sleep 0.15; done'
-    await booted.call('unified_exec', { command }, { onProgress: ({ text }) => void updates.push(text ?? '') })
-    expect(updates).toEqual(['step 1\n', 'step 2\n', 'step 3\n'])
+  it('is told while it comes, each command what it prints, letter by letter', async () => {
+    const told = async (name: string): Promise<string> => {
+      let text = ''
+      // Each piece is read by itself, and the last ones are printed when the first ones were told.
+      const command = `printf '\\303'; sleep 0.02; printf '\\244\\n'; for i in 1 2 3; do echo ${name} $i; sleep 0.02; done; until [ -e ${name}.seen ]; do sleep 0.01; done; echo ${name} 4`
+      const onProgress = (more: { text?: string }): void => {
+        text += more.text ?? ''
+        if (text.includes(`${name} 3`)) writeFileSync(join(booted.root, `${name}.seen`), '')
+      }
+      await booted.call('unified_exec', { command }, { onProgress })
+      return text
+    }
+    const names = ['one', 'two', 'six']
+    expect(await Promise.all(names.map(told))).toEqual(names.map((name) => `ä\n${[1, 2, 3, 4].map((step) => `${name} ${step}\n`).join('')}`))
   })
 })
