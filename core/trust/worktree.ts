@@ -26,4 +26,5 @@ export function consentPlace(workspace: string, home: string): string {
   }
 }
 
-const inodeOf = (folder: string): string => String(statSync(folder, { bigint: true }).ino)
+/** The number of a folder's inode, so that no other is taken for it. */
+export const inodeOf = (folder: string): string => String(statSync(folder, { bigint: true }).ino)

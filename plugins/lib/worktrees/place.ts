@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
-import { worktreeSeal, worktreesFolder } from '../../../core/trust/index.js'
+import { inodeOf, worktreeSeal, worktreesFolder } from '../../../core/trust/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { gitAlone, runGit, type GitRun } from '../git/index.js'
 
@@ -34,7 +34,6 @@ export const placesOfTree = (workspace: Pick<Workspace, 'root'>, id: string): { 
   const root = join(workspace.root, worktreesFolder, id)
   return { root, store: `${root}.git`, note: `${worktreesFolder}/${id}.json` }
 }
-const inodeOf = (folder: string): string => String(statSync(folder, { bigint: true }).ino)
 
 /** Notes that a worktree is there whole: from now on it is found. */
 export async function noteTree(workspace: Workspace, { id, root, commit }: Worktree, session: string): Promise<void> {
