@@ -1,6 +1,6 @@
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, constants, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 export interface StateOptions {
   /** The mode of the file, 0600 by default. */
@@ -100,4 +100,12 @@ export async function writeState(file: string, data: string | Uint8Array, { mode
   } finally {
     await folder.close()
   }
+}
+
+/** Keeps the newest of a folder, at most so many, and removes the others, folders with all that they hold. */
+export function keepNewest(folder: string, most: number): void {
+  const names = readdirSync(folder)
+  if (names.length <= most) return
+  const age = (name: string): number => statSync(join(folder, name)).mtimeMs
+  for (const name of names.sort((a, b) => age(a) - age(b)).slice(0, names.length - most)) rmSync(join(folder, name), { recursive: true, force: true })
 }

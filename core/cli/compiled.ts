@@ -1,6 +1,6 @@
-import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readdirSync, readFileSync, rmSync, statSync, type Stats } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { freshlyCompiled, homeOf, makeFolder, programFile, sha256, takeCompiled, writeStateSync, type CompiledFile } from '../base/index.js'
+import { freshlyCompiled, homeOf, keepNewest, makeFolder, programFile, sha256, takeCompiled, writeStateSync, type CompiledFile } from '../base/index.js'
 
 /** The files that are kept, each of one verb or of the call of one action, one version of Node and one place of the program. */
 const KEPT = 60
@@ -64,10 +64,7 @@ export function keepCompiled(): void {
     const files = place === undefined ? undefined : freshlyCompiled()
     if (!files) return
     writeStateSync(place!, packed(files), { durable: false })
-    const folder = join(place!, '..')
-    const age = (name: string) => statSync(join(folder, name)).mtimeMs
-    const names = readdirSync(folder)
-    if (names.length > KEPT) for (const name of names.sort((a, b) => age(a) - age(b)).slice(0, names.length - KEPT)) rmSync(join(folder, name), { recursive: true, force: true })
+    keepNewest(dirname(place!), KEPT)
   } catch {
     // The next start compiles.
   }

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
-import { homeOf, programFile, sealOf, sha256, version, writeStateSync } from '../../../core/base/index.js'
+import { readFileSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { homeOf, keepNewest, programFile, sealOf, sha256, version, writeStateSync } from '../../../core/base/index.js'
 import { readCommandLine, type CommandLine } from '../../../core/cli/index.js'
 import { findRoot } from '../../../core/config/index.js'
 import { signatureOf } from '../../../core/documents/index.js'
@@ -70,10 +70,7 @@ export function keepBeginning({ home, root, file }: BeginningPlace, watched: rea
   try {
     const kept: Kept = { initialize, list, watched, signature: sha256(signatureOf(watched)) }
     writeStateSync(file, sealOf(home, root).write(sort, file, kept), { durable: false })
-    const folder = join(file, '..')
-    const age = (name: string) => statSync(join(folder, name)).mtimeMs
-    const names = readdirSync(folder)
-    if (names.length > KEPT) for (const name of names.sort((a, b) => age(a) - age(b)).slice(0, names.length - KEPT)) rmSync(join(folder, name), { force: true })
+    keepNewest(dirname(file), KEPT)
   } catch {
     // The next start asks the kernel.
   }
