@@ -32,8 +32,8 @@ export async function makeVendored() {
 export const vendored = {
   name: 'vendored',
   resolveId: (id) => (Object.hasOwn(files, id) ? { id: placeOf(id), external: true } : undefined),
-  // The bundler does not follow a `require` that the module made itself.
-  transform: (code, id) => (id.includes('/node_modules/') ? undefined : code.replace(/(?<=\brequire|createRequire\(import\.meta\.url\))\('([^']+)'\)/g, (call, name) => (Object.hasOwn(files, name) ? `('${placeOf(name)}')` : call))),
+  // The bundler does not follow what is required later.
+  transform: (code, id) => (id.includes('/node_modules/') ? undefined : code.replace(/(?<=\brequireLibrary)\('([^']+)'\)/g, (call, name) => (Object.hasOwn(files, name) ? `('${placeOf(name)}')` : call))),
 }
 
 /** The folder of the package that a module is of, and its name as part of a file's name; neither where it is ours. */

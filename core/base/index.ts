@@ -9,7 +9,7 @@ export { deepFreeze, recordedInput, toJson, jsonGrowth, jsonSize } from './json.
 export { decodeName, encodeName, foldedNames, inside, normalizePath, segments, shownPath } from './path_text.js'
 export { endWithUs, environment, findProgram, isProcessRunning, isProgram, leaderEnded, processStart, searchPath, signalGroup, start, watchGroup } from './process.js'
 export { freshlyCompiled, load, takeCompiled, type CompiledFile } from './load.js'
-export { importOwn, programFile, version } from './program_files.js'
+export { importOwn, programFile, requireLibrary, version } from './program_files.js'
 export { questionText, quotedReason } from './question.js'
 export { fail, failure, notApplied, ok, plainAnswer, resultFault, strangersError, visibleResult } from './result.js'
 export { GrowingText, keepSecret, looksSecret, redact, redactText, sameSize, settled, withoutValues } from './secrets.js'

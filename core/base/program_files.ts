@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { load, type Loaded } from './load.js'
@@ -12,6 +13,11 @@ export const programFile = (path = ''): string => join(folder, path)
 
 /** The program's version. */
 export const version: string = JSON.parse(readFileSync(programFile('../package.json'), 'utf8')).version
+
+let own: NodeJS.Require | undefined
+
+/** A library, or a script of the program by its whole path, where it is first needed and by somebody who cannot wait. The build leads the names of libraries that it brings along to them. */
+export const requireLibrary = (name: string): any => (own ??= createRequire(import.meta.url))(name)
 
 /** A module of the program, by its file: the build has made a script of it, which lies beside where the module would. */
 export async function importOwn(file: string): Promise<Loaded> {

@@ -1,8 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, statSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import type { LineCounter, Node, Document as Tree } from 'yaml'
-import { inside, problem, type Code } from '../base/index.js'
+import { inside, problem, requireLibrary, type Code } from '../base/index.js'
 
 /** One untrusted document as plain frozen JSON. `at` names the place of a value, or of its nearest parent, as `file:line:column`. */
 export interface Data {
@@ -95,12 +94,10 @@ export async function parseData(bytes: Uint8Array, file: string): Promise<Data> 
   return parseText(await import('yaml'), decode(bytes, file), bytes, file)
 }
 
-const require = (name: string): any => createRequire(import.meta.url)(name)
-
 /** A JSON document that `parseData` accepted before; positions are computed on the first request for one. */
 export function parseAgain(bytes: Uint8Array, file: string): Data {
   let data: Data | undefined
-  return { value: JSON.parse(decode(bytes, file)), bytes, at: (path) => (data ??= parseText(require('yaml'), decode(bytes, file), bytes, file)).at(path) }
+  return { value: JSON.parse(decode(bytes, file)), bytes, at: (path) => (data ??= parseText(requireLibrary('yaml'), decode(bytes, file), bytes, file)).at(path) }
 }
 
 /** The same for the text of the document, which `bytes` hold. */

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { ValidateFunction } from 'ajv'
-import { programFile, type Kind, type Manifest, type Schema } from '../base/index.js'
+import { programFile, requireLibrary, type Kind, type Manifest, type Schema } from '../base/index.js'
 import { faultsOf, type ContractFault } from './explain.js'
 
 export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json' | 'schedule_task.1.json'
@@ -11,12 +10,10 @@ export function readContract(name: Contract | 'thread_event.1.json'): Schema {
   return JSON.parse(readFileSync(programFile(`manifests/schema/${name}`), 'utf8'))
 }
 
-const require = (name: string): any => createRequire(import.meta.url)(name)
-
 /** Checks a document against one of our schemas; `known` are the keys that its top may have where the schema does not list them in one place. */
 export function conform(name: Contract, value: unknown, known?: readonly string[]): ContractFault[] {
   // Compiling a schema takes longer than starting Node, so the build compiles it.
-  const validate = require(programFile(`manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`)) as ValidateFunction
+  const validate = requireLibrary(programFile(`manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`)) as ValidateFunction
   return validate(value) ? [] : faultsOf(validate.errors ?? [], known).slice(0, 8)
 }
 

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import { requireLibrary } from '../base/index.js'
 import { checkNesting } from '../documents/index.js'
 import { readKeyValues, type Fields } from './keyvalue.js'
 
@@ -13,9 +13,8 @@ export class FrontmatterError extends Error {
 }
 
 // Both are CommonJS and needed only where skills lie: required on first use, because listing is synchronous.
-const require = (name: string): any => createRequire(import.meta.url)(name)
 let libraries: { matter: typeof import('gray-matter'); yaml: typeof import('yaml') } | undefined
-const load = () => (libraries ??= { matter: require('gray-matter'), yaml: require('yaml') })
+const load = () => (libraries ??= { matter: requireLibrary('gray-matter'), yaml: requireLibrary('yaml') })
 
 /**
  * The block between the `---` lines as fields, and what follows as it stands. Throws FrontmatterError. gray-matter reads every block that is more than

@@ -1,7 +1,7 @@
-import { createRequire, isBuiltin } from 'node:module'
+import { isBuiltin } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { inside, isObject, type JsonObject } from '../base/index.js'
+import { inside, isObject, requireLibrary, type JsonObject } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import type { FileSet } from './file_set.js'
 import { refuse } from './tree.js'
@@ -16,13 +16,12 @@ const MAX_SOURCE = 16 * 1_048_576
 const code = /\.[cm]?[jt]sx?$/
 const endings = ['.ts', '.mts', '.js', '.mjs', '.cjs', '.json', '/index.ts', '/index.js', '/index.mjs', '/index.cjs']
 
-const require = (name: string): any => createRequire(import.meta.url)(name)
 let lexing: typeof import('es-module-lexer') | undefined
 
 /** Needed only where a workspace brings modules; what is agreed to is found without waiting. */
 function lexer(): typeof import('es-module-lexer') {
   if (lexing) return lexing
-  lexing = require('es-module-lexer') as typeof import('es-module-lexer')
+  lexing = requireLibrary('es-module-lexer') as typeof import('es-module-lexer')
   lexing.initSync()
   return lexing
 }

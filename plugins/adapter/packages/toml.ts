@@ -1,12 +1,12 @@
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { requireLibrary } from '../../../core/base/index.js'
 import type { JsonObject, PackageText } from '../../../core/index.js'
 import { isObject, sound } from './objects.js'
 import type { Package } from './package.js'
 import { skillText } from './skills.js'
 
 // Loaded where the first such file lies, which is seldom.
-const parse = (text: string): unknown => (createRequire(import.meta.url)('smol-toml') as { parse(text: string): unknown }).parse(text)
+const parse = (text: string): unknown => (requireLibrary('smol-toml') as typeof import('smol-toml')).parse(text)
 
 /** A document of the package; nothing where it cannot be used, and the reason among the diagnostics. */
 export function readToml(found: Package, file: string): JsonObject | undefined {

@@ -1,9 +1,9 @@
-import { createRequire } from 'node:module'
+import { requireLibrary } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { changedValue, isTable, NAME, verified, type Wanted } from './document.js'
 
 // A second reader says whether the document is right: what the editor wrote is not judged by the editor.
-const read = (text: string): JsonObject => (createRequire(import.meta.url)('smol-toml') as typeof import('smol-toml')).parse(text, { integersAsBigInt: true }) as JsonObject
+const read = (text: string): JsonObject => (requireLibrary('smol-toml') as typeof import('smol-toml')).parse(text, { integersAsBigInt: true }) as JsonObject
 
 /** TOML is changed where our table stands and nowhere else. */
 export async function editToml(text: string, path: string[], entry: Wanted): Promise<string | undefined> {
