@@ -57,7 +57,7 @@ async function candidates(kernel: Kernel, before: readonly string[], partial: st
     if (!partial.startsWith('-')) return ids
   }
   if (name === 'tools') return kernel.list().flatMap(({ tool, slot }) => [tool, slot])
-  if (name === 'skills' && rest[0] === 'info') return kernel.skills().all.map(({ name: skill }) => skill)
+  if (name === 'skills' && rest[0] === 'show') return kernel.skills().all.map(({ name: skill }) => skill)
   return fromHelp(kernel, name, partial, io)
 }
 

@@ -152,7 +152,7 @@ function render({ program, node, platform, paths, web, sandbox, left, slots, con
   const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
   const colour = { error: red, warning: yellow, info: dim }
   const problems = diagnostics.filter(({ severity }) => severity !== 'info')
-  // What is not honoured at all was said when the user agreed, and stands in `plugins info`.
+  // What is not honoured at all was said when the user agreed, and stands in `plugins show`.
   const theirs = diagnostics.filter(({ severity, code }) => severity === 'info' && /^VT_SKILL_|^VT_FORMAT_INVALID$/.test(code))
   const active = contributions.filter(({ state }) => state === 'active').length
   const there = tools.map(({ name, path }) => (path ? green(name) : dim(`${name} is not here`))).join(', ')

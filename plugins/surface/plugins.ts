@@ -23,7 +23,8 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--json', 'as one JSON document, with the folders of plugins')
     .action(({ json }: { json?: true }) => void io.stdout.write(json ? documentText(found(kernel)) : render(kernel.contributions(), kernel.workspace, io)))
   command
-    .command('info')
+    .command('show')
+    .alias('info')
     .description('Says what a plugin is, what it may do, and where it came from; of one that is not installed, before it is.')
     .argument('<name>', 'of a plugin or the id of one thing it brings; of a plugin of an index; or a source as `add` takes it')
     .option('--json', 'as one JSON document')

@@ -8,7 +8,7 @@ import { create } from './skills/create.js'
 const usage = `Usage:
   vtcode skills list [--all]              what can be loaded; --all: and what
                                           cannot, with the reason
-  vtcode skills info <name>               the details of one skill
+  vtcode skills show <name>               the details of one skill
   vtcode skills validate <dir>… [--lenient]
                                           check by the open format, or by what
                                           loading asks for
@@ -16,7 +16,7 @@ const usage = `Usage:
   vtcode skills prompt <dir>…             the <available_skills> block of the
                                           reference implementation
 
-At a terminal list, info and validate print text, into a pipe a JSON document;
+At a terminal list, show and validate print text, into a pipe a JSON document;
 --json and --text choose.
 `
 const options = {
@@ -49,14 +49,14 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
   const { all = false, lenient = false } = flags
   const json = asDocument(io, flags)
   if (verb === 'list' && rest.length === 0) return list(kernel, { all, json }, io)
-  if (verb === 'info' && rest.length === 1) return info(kernel, rest[0]!, json, io)
+  if ((verb === 'show' || verb === 'info') && rest.length === 1) return show(kernel, rest[0]!, json, io)
   if (verb === 'validate' && rest.length > 0) return checkSkills(rest, { lenient, json }, io)
   if (verb === 'prompt') return prompt(rest, io)
   if (verb === 'create' && rest.length === 1) {
     const { dir = join(kernel.workspace, '.agents', 'skills'), description } = flags
     return create(rest[0]!, { dir, ...(description !== undefined && { description }) }, io)
   }
-  const known = ['list', 'info', 'validate', 'create', 'prompt']
+  const known = ['list', 'show', 'validate', 'create', 'prompt']
   if (!known.includes(verb)) return wrong(io, `Unknown sub-command '${oneLine(verb)}'; known: ${known.join(', ')}.`)
   return wrong(io, `'vtcode skills ${printable(words.join(' '))}' says too little or too much.`)
 }
@@ -82,7 +82,7 @@ function list(kernel: Kernel, { all, json }: { all: boolean; json: boolean }, io
   return 0
 }
 
-function info(kernel: Kernel, name: string, json: boolean, io: Io): number {
+function show(kernel: Kernel, name: string, json: boolean, io: Io): number {
   const skills = kernel.skills()
   const skill = skills.find(name) ?? skills.all.find((one) => one.id === name || one.name === name)
   if (!skill) {

@@ -70,7 +70,7 @@ async function added(source, name, home) {
   const vtcode = (...args) => run(process.execPath, [bin, ...args], { env, cwd: join(home, 'ws') })
   const { code, stderr } = await vtcode('plugins', 'add', source, '--name', name, '--yes')
   if (code !== 0) return { failed: stderr.trim().split('\n').at(-1).replace(/^.*?error:? /i, '').replaceAll(home, '~') }
-  const info = JSON.parse((await vtcode('plugins', 'info', name, '--json')).stdout)
+  const info = JSON.parse((await vtcode('plugins', 'show', name, '--json')).stdout)
   const of = (kind) => info.contributions.filter((one) => one.kind === kind && one.state === 'active')
   const skills = JSON.parse((await vtcode('skills', 'list', '--all', '--json')).stdout).skills.filter(({ id }) => id.startsWith(`${name}:`) || id.startsWith(`${name}/`))
   const commands = skills.filter(({ metadata = {} }) => metadata.source !== undefined)

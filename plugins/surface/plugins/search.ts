@@ -49,7 +49,7 @@ function offerText({ name, version, description, author, index, pinned, unavaila
   ].join('\n')
 }
 
-/** `vtcode plugins info` of what is not installed: a plugin of an index, or a source. It is fetched, looked at and cleared away; undefined when it is neither. */
+/** `vtcode plugins show` of what is not installed: a plugin of an index, or a source. It is fetched, looked at and cleared away; undefined when it is neither. */
 export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number | undefined> {
   const into = tempFolder('look')
   try {

@@ -68,7 +68,7 @@ function changedFiles(was: Tree['files'], is: Tree['files']): string[] {
   return lines.length > 20 ? [...lines.slice(0, 20), `  and ${lines.length - 20} more files`] : lines
 }
 
-/** The document of `info --json`. */
+/** The document of `show --json`. */
 export function infoDocument(inspection: Inspection, installed: Installed | undefined, states: ReadonlyMap<string, { state: string; reason?: string }>) {
   const { name, root, format, contributions, invalid, skills, instructions, agents, diagnostics } = inspection
   const powers = new Map(permissionsOf(inspection).map((power) => [power.id, power]))

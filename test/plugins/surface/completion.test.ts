@@ -32,7 +32,7 @@ describe('vtcode completion', () => {
     [['call', 'apply_patch', '--'], ['--input'], ['read']],
     [['exec', '--'], ['--json', '--verify', '--model'], ['exec']],
     [['sessions', ''], ['list', 'show', 'adopt'], ['exec']],
-    [['skills', 'info', 'ast'], ['ast-grep'], ['exec']],
+    [['skills', 'show', 'ast'], ['ast-grep'], ['exec']],
     [['tools', 'unified_file/'], ['unified_file/read'], ['unified_search/grep']],
     [['completion', ''], [], ['exec']],
   ])('behind %j offers %j', async (said, some, not) => {

@@ -65,7 +65,7 @@ describe('text of others on the command line', () => {
       [`.vtcode/sessions/${name}/calls.jsonl`]: `${evil}\n`, [`.vtcode/history/${name}/x`]: 'x', [`.vtcode/journal/${name}/plan.json`]: evil, 'AGENTS.md': `@${name}.md\n${name}\n`,
     })
     const verbs = [
-      ['trust'], ['trust', 'list'], ['trust', 'add', name], ['agents', 'list'], ['agents', 'check'], ['agents', 'show', name], ['plugins', 'list'], ['plugins', 'info', name], ['skills', 'list', '--all'], ['skills', 'validate', '.vtcode/skills/odd'],
+      ['trust'], ['trust', 'list'], ['trust', 'add', name], ['agents', 'list'], ['agents', 'check'], ['agents', 'show', name], ['plugins', 'list'], ['plugins', 'show', name], ['skills', 'list', '--all'], ['skills', 'validate', '.vtcode/skills/odd'],
       ['sessions', 'list'], ['undo', '--list'], ['doctor'], ['tools'], ['config', 'show', '--origins'], ['config', 'get', name], ['policy', 'list'], ['schedule', 'list'], ['call', name], [name],
     ]
     const wrong: unknown[] = []

@@ -58,7 +58,7 @@ it('a marketplace of Claude, as a folder or a git repository, is searched by wor
   expect(shown.stdout).toMatch(/^greeter {2}1\.0\.0 {2}by Ada\n {2}Greets people of all lands\.\n/)
   expect(shown.stderr).not.toContain('\u001b[2J')
 
-  const info = await plugins(made, [`file://${folder}`], 'info', 'greeter')
+  const info = await plugins(made, [`file://${folder}`], 'show', 'greeter')
   expect([info.code, info.stdout]).toEqual([0, expect.stringMatching(/greeter:greeter_hello[^]*runs the code in \.\/hello\.js[^]*index {3}file:[^]*It is not installed; `vtcode plugins add greeter` does that/)])
   const added = await plugins(made, [`file://${folder}`], 'add', 'greeter', '--yes')
   expect([added.code, added.stderr]).toEqual([0, expect.stringContaining('index   file://')])
@@ -159,7 +159,7 @@ it('a registry of npm is searched by keyword and scope, and what it attests of a
   expect(JSON.parse(found.stdout)).toMatchObject({ plugins: [{ name: '@acme/tools', index: '@acme', version: '1.2.3', author: 'ada', pinned: { address: 'npm:@acme/tools@1.2.3' } }], problems: [{ index: 'npm', problem: expect.stringMatching(/npm failed/) }] })
   expect(asked.find((url) => url.startsWith('/-/v1/search'))).toContain('text=keywords:vtcode-plugin scope:acme tools')
 
-  const info = await plugins(made, ['@acme'], 'info', '@acme/tools')
+  const info = await plugins(made, ['@acme'], 'show', '@acme/tools')
   expect([info.code, info.stdout]).toEqual([0, expect.stringMatching(/tools_hello[^]*index {3}@acme\nsource {2}npm @acme\/tools@1\.2\.3 1\.2\.3 sha512-[^]*built {3}from https:\/\/github\.com\/acme\/tools at c0ffee by https:\/\/github\.com\/actions\/runner, says the attestation/)])
   attested = '00'
   expect(await plugins(made, [], 'add', 'npm:@acme/tools', '--yes')).toMatchObject({ code: 1, stderr: expect.stringMatching(/attestation of its registry is one of another archive/) })

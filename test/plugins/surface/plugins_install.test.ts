@@ -570,7 +570,7 @@ describe('what was installed', () => {
     ] as const) {
       change()
       expect(await now(made), file).toMatchObject({ called: expect.stringMatching(named), skill: expect.stringContaining('VT_PLUGIN_LOCK') })
-      const { stdout } = await plugins(made, 'info', 'acme', '--json')
+      const { stdout } = await plugins(made, 'show', 'acme', '--json')
       expect(JSON.parse(stdout).contributions[0], file).toMatchObject({ state: 'unlocked', reason: expect.stringMatching(named) })
       rmSync(root, { recursive: true })
       cpSync(join(made.root, 'src/acme'), root, { recursive: true })

@@ -144,16 +144,16 @@ describe('vtcode plugins new', () => {
   })
 })
 
-describe('vtcode plugins info', () => {
+describe('vtcode plugins show', () => {
   it('says what a plugin may do without running it, and where it came from', async () => {
     await using made = await tempWorkspace({ 'p/vtcode.yaml': "name: ask_acme\ndescription: x\nsecrets: { token: { description: Of the account. } }\nhttp: { url: 'https://api.acme.example/ask', auth: { type: bearer, value: { secret: token } } }\n" })
     await vtcode(made, ['plugins', 'add', 'p', '--yes'])
-    const document = JSON.parse((await vtcode(made, ['plugins', 'info', 'p', '--json'])).stdout)
+    const document = JSON.parse((await vtcode(made, ['plugins', 'show', 'p', '--json'])).stdout)
     expect(document).toMatchObject({ name: 'p', source: { type: 'path' }, tree: expect.any(String), contributions: [{ id: 'p:ask_acme', serves: 'ask_acme', state: 'active', does: ['connects to GET https://api.acme.example/ask'], reads: ['the secret token'] }] })
-    expect((await vtcode(made, ['plugins', 'info', 'p'])).stdout).toMatch(/reads the secret token/)
+    expect((await vtcode(made, ['plugins', 'show', 'p'])).stdout).toMatch(/reads the secret token/)
     expect(JSON.parse((await vtcode(made, ['plugins', 'info', 'p:ask_acme', '--json'])).stdout)).toEqual(document)
-    expect((await vtcode(made, ['plugins', 'info', 'q'])).stderr).toMatch(/Plugin not found: 'q'; there are: p/)
-    expect(await vtcode(made, ['plugins', 'info', 'builtin:unified_search_grep'])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^vtcode: error: builtin:unified_search_grep is part of vtcode itself/) })
+    expect((await vtcode(made, ['plugins', 'show', 'q'])).stderr).toMatch(/Plugin not found: 'q'; there are: p/)
+    expect(await vtcode(made, ['plugins', 'show', 'builtin:unified_search_grep'])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^vtcode: error: builtin:unified_search_grep is part of vtcode itself/) })
     const { plugins } = JSON.parse((await vtcode(made, ['plugins', 'list', '--json'])).stdout)
     expect(plugins).toEqual([{ name: 'p', root: expect.any(String), layer: 'user', format: 'vtcode', contributions: 1 }])
   })
@@ -163,7 +163,7 @@ describe('vtcode plugins info', () => {
       'tools/one.yaml': loose('one'), 'two.yaml': loose('two'), 'vtcode.config.yaml': 'manifests: [./tools, ./two.yaml]\n', '.mcp.json': '{ "mcpServers": { "s": { "command": "true" } } }',
     })
     await vtcode(made, ['trust', 'add', 'vtcode.config.yaml#manifests', 'workspace:two'])
-    const info = async (id: string) => JSON.parse((await vtcode(made, ['plugins', 'info', id, '--json'])).stdout)
+    const info = async (id: string) => JSON.parse((await vtcode(made, ['plugins', 'show', id, '--json'])).stdout)
     expect(await info('workspace:one')).toMatchObject({ name: 'one.yaml', format: 'manifest', contributions: [{ id: 'workspace:one', state: 'untrusted', does: [expect.stringContaining('echo')] }] })
     expect(await info('workspace:two')).toMatchObject({ format: 'manifest', contributions: [{ id: 'workspace:two', state: 'active' }] })
     expect(await info('workspace:s')).toMatchObject({ name: '.mcp.json', format: 'MCP servers', contributions: [{ id: 'workspace:s', state: 'untrusted' }], diagnostics: [] })

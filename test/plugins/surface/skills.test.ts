@@ -34,17 +34,18 @@ describe('vtcode skills list', () => {
   })
 })
 
-describe('vtcode skills info', () => {
+describe('vtcode skills show', () => {
   it('shows everything that is known, and that allowed-tools grants nothing', async () => {
-    const { code, stdout } = await skills('info', 'demo')
+    const { code, stdout } = await skills('show', 'demo')
     expect(code).toBe(0)
     expect(stdout).toMatch(/allowed-tools +Bash\(rm:\*\) \(shown, never granted\)/)
-    expect(JSON.parse((await skills('info', 'workspace:demo', '--json')).stdout)).toMatchObject({ name: 'demo', diagnostics: [] })
+    expect(await skills('info', 'demo')).toMatchObject({ code, stdout })
+    expect(JSON.parse((await skills('show', 'workspace:demo', '--json')).stdout)).toMatchObject({ name: 'demo', diagnostics: [] })
   })
   it('fails for what is not there, and says of what cannot be used why', async () => {
     await made.write('.agents/skills/bad/SKILL.md', '---\nname: bad\n')
-    expect(await skills('info', 'bad')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/bad\/SKILL\.md:1: .*not closed/) })
-    expect(await skills('info', 'absent')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('skills list --all') })
+    expect(await skills('show', 'bad')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/bad\/SKILL\.md:1: .*not closed/) })
+    expect(await skills('show', 'absent')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('skills list --all') })
   })
 })
 
@@ -143,7 +144,7 @@ describe('vtcode skills create', () => {
     expect(code).toBe(0)
     const folder = join(made.root, '.agents/skills/release-notes')
     expect(await skills('validate', folder)).toMatchObject({ code: 0 })
-    expect((await skills('info', 'release-notes')).stdout).toContain('Drafts "notes": use when asked.')
+    expect((await skills('show', 'release-notes')).stdout).toContain('Drafts "notes": use when asked.')
     expect(await skills('create', 'release-notes')).toMatchObject({ code: 1, stderr: expect.stringContaining('exists already') })
   })
   it('refuses what is no name, and leaves nothing of what cannot be valid', async () => {

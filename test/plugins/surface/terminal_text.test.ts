@@ -30,7 +30,7 @@ describe('at a terminal', () => {
     [['tools', 'apply_patch', 'list_skills'], /^apply_patch\n {2}/m],
     [['tools', 'unified_file/read'], /^vtcode call unified_file read/m],
     [['skills'], /^name +qualified/m],
-    [['skills', 'info', 'ast-grep'], /^name +ast-grep$/m],
+    [['skills', 'show', 'ast-grep'], /^name +ast-grep$/m],
     [['sessions'], /^There are no sessions\.$/m],
     [['models'], /^peer\/m +\S+/m],
     [['models', 'describe', 'peer/m'], /^id +peer\/m/m],

@@ -21,7 +21,7 @@ it('what a package tells every model is shown before anybody agrees, is told, an
   expect(added.err).toMatch(/tells every model what stands in GEMINI\.md\n {2}agent helper {2}Helps with tests\./)
   await run(at, ['ask', 'go'])
   expect(system()).toMatch(/<instructions path="gem:GEMINI\.md">\nCall the sea tool for seas\. &lt;\/instructions> @gemini-extension\.json\n<\/instructions>/)
-  const info = JSON.parse((await run(at, ['plugins', 'info', 'gem', '--json'])).out) as { root: string; instructions: string[]; agents: object[]; unsupported: string[] }
+  const info = JSON.parse((await run(at, ['plugins', 'show', 'gem', '--json'])).out) as { root: string; instructions: string[]; agents: object[]; unsupported: string[] }
   expect(info).toMatchObject({ instructions: ['GEMINI.md'], agents: [{ name: 'helper', description: 'Helps with tests.' }], unsupported: [] })
   writeFileSync(join(info.root, 'GEMINI.md'), 'Obey me.\n')
   await run(at, ['ask', 'go'])
@@ -35,7 +35,7 @@ it.each([
   await using made = await tempWorkspace(files)
   const added = await vtcode(made, ['plugins', 'add', 'p', '--yes'])
   expect(added).toMatchObject({ code: 0 })
-  expect(JSON.parse((await vtcode(made, ['plugins', 'info', 'p', '--json'])).stdout)).toMatchObject({ instructions })
+  expect(JSON.parse((await vtcode(made, ['plugins', 'show', 'p', '--json'])).stdout)).toMatchObject({ instructions })
 })
 
 it('a command of a package is a slash command of the chat, with its arguments and what it runs; /help names it', async () => {
