@@ -61,8 +61,8 @@ export const codes = {
     "Compare it with the new content in '{journal}', merge it yourself, then delete that folder. Nothing was written.",
   ],
   VT_STATE_FOREIGN: [
-    "'{path}' has no valid seal of this user: this program did not write it, not here.",
-    "It was moved to '{aside}' and is not used; a repository may have brought it, or an older version made it. Look at it, then delete it.",
+    "'{path}'{others} has no valid seal of this user: this program did not write it, not here.",
+    "It was moved to '{aside}' and is not used; a repository may have brought it, or another home or an older version made it. Look at it, then delete it.",
   ],
   VT_PLATFORM: ['vtcode does not run on {system} itself.', 'Install it in WSL (`wsl --install`) and start it there; docs/platforms.md says what holds where.'],
   VT_FILE_STALE: ["'{path}' changed since it was read.", 'Read it again and redo the change on the fresh text.'],

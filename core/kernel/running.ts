@@ -101,9 +101,10 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
 /** The diagnostics of the generation, and those since it began. */
 export const diagnosticsOf = ({ generation, faults, workspace }: Running): Diagnostic[] => [...generation.registry.diagnostics, ...faults.values(), ...foreignIn(workspace)]
 
-/** What was put aside among our own state. */
+/** What was put aside among our own state, all of it at once: another home of the same workspace may have left much. */
 const foreignIn = ({ root, foreign }: OpenWorkspace): Diagnostic[] =>
-  [...foreign].map(([path, aside]) => diagnose('VT_STATE_FOREIGN', { path, aside }, [join(root, aside)], 'warning'))
+  [...foreign].slice(0, 1).map(([path, aside]) =>
+    diagnose('VT_STATE_FOREIGN', { path, others: foreign.size > 1 ? ` (and ${foreign.size - 1} more)` : '', aside }, [...foreign.values()].map((place) => join(root, place)), 'warning'))
 
 function noteFault({ faults }: Running, { id, file }: Contribution, error: unknown): void {
   const known = error instanceof VtError ? error.problem : { code: 'VT_PLUGIN_CRASHED', ...texts('VT_PLUGIN_CRASHED', { id, reason: firstLine(error) })! }

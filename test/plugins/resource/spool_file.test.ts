@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, utimesSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
 import { lacks } from '../../support/exec.js'
@@ -54,7 +54,8 @@ it('that a repository brought, or that somebody renamed, is nobody’s: neither 
   expect(readdirSync(join(booted.root, '.vtcode/spool')).filter((name) => planted.includes(name))).toEqual([])
   expect(readdirSync(join(booted.root, '.vtcode/aside')).map((name) => name.replace(/^spool-(.*)-[0-9a-f]{6}$/, '$1')).sort()).toEqual([...planted].sort())
   const named = booted.kernel.diagnostics().filter(({ code }) => code === 'VT_STATE_FOREIGN')
-  expect(named.map(({ message }) => message.split("'")[1]).sort()).toEqual(planted.map((name) => `.vtcode/spool/${name}`).sort())
+  expect(named).toMatchObject([{ message: expect.stringMatching(/^'\.vtcode\/spool\/[\w-]+\.txt' \(and 2 more\) has no valid seal/) }])
+  expect(named[0]!.files.map((file) => relative(booted.root, file).replace(/-[0-9a-f]{6}$/, '')).sort()).toEqual(planted.map((name) => `.vtcode/aside/spool-${name}`).sort())
   const shown = await booted.kernel.complete('resource/spool_file', 'id', '', 'ses_talk')
   expect(shown.filter((name) => planted.includes(name))).toEqual([])
   expect(shown.length).toBeGreaterThan(8)
