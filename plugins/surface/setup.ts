@@ -7,6 +7,7 @@ import { difference, ownText, requireWithin, writeDraft, type FileDraft } from '
 import { columns, confirmed, documentText, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { clients, type EditorClient } from './setup/clients.js'
 import { edit } from './setup/edit.js'
+import { missingFolders, noteFolders, removeFolders } from './setup/folders.js'
 
 /** `vtcode setup <client>`: tells an MCP client of us, showing first what would change. */
 export default async function setup(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -78,7 +79,10 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
     return interactive(io) ? 1 : 0
   }
   try {
+    const missing = missingFolders(file)
     writeDraft(draft)
+    if (draft.after === undefined) removeFolders(kernel.home, file)
+    else noteFolders(kernel.home, missing)
   } catch (error) {
     say(io, 'error', `${oneLine(file)} cannot be written: ${(error as Error).message}. Nothing was changed.`)
     return 1

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, lstatSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { inside, writeStateSync } from '../../../core/base/index.js'
+import { inside, makeFolder, writeStateSync } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 import { oneLine, paint, printable } from '../terminal/index.js'
@@ -64,11 +64,4 @@ export function difference({ file, before = '', after = '' }: FileDraft, io: Io)
     ...now.slice(head, now.length - tail).map((line) => green(`+ ${line}\n`)),
     ...around(now.slice(now.length - tail, now.length - tail + 2)),
   ].join('')
-}
-
-/** One folder after the other: where none can be made, as below /proc, Node's own `recursive` never ends. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return
-  makeFolder(dirname(path))
-  mkdirSync(path)
 }

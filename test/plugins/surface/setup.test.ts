@@ -38,6 +38,17 @@ describe('vtcode setup', () => {
     expect((await vtcode(made, ['setup', client, '--yes'])).stdout).toContain('as it should be')
     expect((await vtcode(made, ['setup', client, '--undo', '--yes'])).code).toBe(0)
     expect(existsSync(file)).toBe(false)
+    // Nor is a folder left that was made for it.
+    expect([...readdirSync(made.root), ...readdirSync(made.home)].filter((name) => name !== '.vtcode')).toEqual([])
+  })
+
+  it('leaves folders that it did not make, and those that hold something else by now', async () => {
+    await using made = await tempWorkspace({ '.cursor/.keep': '' })
+    rmSync(join(made.root, '.cursor/.keep'))
+    for (const client of ['cursor', 'zed']) await vtcode(made, ['setup', client, '--yes'])
+    await writeFile(join(made.home, '.config/zed/keymap.json'), '[]')
+    for (const client of ['cursor', 'zed']) await vtcode(made, ['setup', client, '--undo', '--yes'])
+    expect([readdirSync(join(made.root, '.cursor')), readdirSync(join(made.home, '.config/zed'))]).toEqual([[], ['keymap.json']])
   })
 
   it.each(Object.keys(files))('writes for %s what its documented schema allows', async (client) => {
