@@ -23,6 +23,10 @@ const batch = 400
 const mostChecked = 1_048_576
 /** Bytes that are parsed in this process; for more the program is faster, because it uses every processor and can be stopped. */
 const mostInProcess = 262_144
+/** Milliseconds for a file alone. What takes longer is one line with very many matches: the program tells each with its line, and counts the characters beside it. */
+const mostForOne = 7_000
+/** Bytes that the program may tell in one run. */
+const mostTold = 1_073_741_824
 
 const aboutPattern = new Set(['VT_SEARCH_PATTERN', 'VT_SEARCH_FRAGMENT'])
 
@@ -172,14 +176,26 @@ export class Search {
   private asker(opened: OpenSubject[], { folder, names, empty }: Linked) {
     const limited = opened.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
     const files = names.length > 0 ? names : [empty]
+    let told = 0
+    const bounded = (take: (line: Buffer) => void | false) => (line: Buffer) => {
+      told += line.length
+      this.stopped ||= told > mostTold
+      return this.stopped ? false : take(line)
+    }
     return async (args: string[], take: (line: Buffer) => void | false): Promise<{ answered?: Answered | undefined; missing?: string }> => {
       try {
-        return { answered: await astGrep(this.context, [...args, '--', ...files], { cwd: folder, seconds: this.context.host.waits.engine / 1000, ...limited }, lines(take, 67_108_864).take) }
+        return { answered: await astGrep(this.context, [...args, '--', ...files], { cwd: folder, seconds: this.patience(opened) / 1000, ...limited }, lines(bounded(take), 67_108_864).take) }
       } catch (error) {
         if (error instanceof InstallProblem) return { missing: error.message }
         throw error
       }
     }
+  }
+
+  /** Milliseconds that the program may take for these files. */
+  private patience(opened: readonly OpenSubject[]): number {
+    const { engine } = this.context.host.waits
+    return opened.length === 1 && opened[0]!.handle.stat.bytes <= largestParsed ? Math.min(engine, mostForOne) : engine
   }
 
   private take({ matches, broken, unread }: Looked): void {
@@ -196,7 +212,7 @@ export class Search {
     if (answered.timed_out && this.found.total === 0) {
       // Nothing narrower is left to ask for.
       if (files[0]?.path === input.path) throw tooHardToParse(input.path)
-      throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${this.context.host.waits.engine / 1000} s.`, { retryable: true })
+      throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${this.patience(files) / 1000} s.`, { retryable: true })
     }
     if (answered.overburdened) throw tooHardToParse(files[0]?.path ?? input.path)
     this.stopped ||= answered.timed_out

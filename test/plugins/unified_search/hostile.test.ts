@@ -161,6 +161,14 @@ it.runIf(process.platform === 'linux')('a line with more matches than memory is 
   expect(await grep({ pattern: 'a', case_sensitive: true })).toMatchObject({ ok: true, output: { total_matches: 2, files_searched: 2 } })
 }, 120_000)
 
+it('one line with very many matches is refused long before other searches are, which the program would tell each with the whole line', async () => {
+  await using ws = await bootKernel({ files: { 'min/one.js': 'f(1);'.repeat(100_000) } })
+  const structural = (path: string) => ws.call('unified_search', { action: 'structural', pattern: 'f($A)', path })
+  expect(await Promise.all([structural('min'), structural('min/one.js')])).toMatchObject([
+    { ok: false, error: { code: 'VT_SEARCH_TIMEOUT', message: "Nothing was found in 'min' within 7 s." } }, { ok: false, error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep') } },
+  ])
+}, 60_000)
+
 it('an engine that does not come to an end is a timeout where less can be asked for, and else a file too hard to parse', async () => {
   await using ws = await bootKernel({ waits: { engine: 2_000 }, files: { 'some/a.py': 'f(1)\n', 'some/b.py': 'f(2)\n' } })
   writeFileSync(join(ws.home, 'slow'), '#!/bin/sh\nexec sleep 100\n', { mode: 0o755 })
