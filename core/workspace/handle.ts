@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, opendirSync, read, readdirSync, readSync, statSync, type BigIntStats } from 'node:fs'
 import { encodeName, problem, systemRefusal, shownPath } from '../base/index.js'
 import { reference, statOf, type Directory } from './directory.js'
+import { bringInFront, byCodeUnits } from './first_of.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
 import type { Spot } from './walk.js'
 
@@ -81,8 +82,7 @@ function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = '
   const folder = opendirSync(ref, { encoding: encoding as BufferEncoding, bufferSize: 1024 })
   try {
     // With its kind behind a NUL, which stands before all that a name may hold, each is one text, and sorted sooner than by a function.
-    let named: string[] = []
-    const keepFirst = (): string[] => (named = named.sort().slice(0, most))
+    const named: string[] = []
     /** No name behind this one is among the first. */
     let last: string | undefined
     for (let entry; (entry = folder.readSync()); ) {
@@ -90,9 +90,12 @@ function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = '
       const name = encoding === 'utf8' ? entry.name : encodeName(entry.name as unknown as Buffer)
       if (last !== undefined && name > last) continue
       named.push(`${name}\0${entryKind(entry)}`)
-      if (named.length >= 1.25 * most) last = keepFirst().at(-1)!
+      if (named.length < 1.25 * most) continue
+      bringInFront(named, most, byCodeUnits)
+      named.length = most
+      last = named.at(-1)
     }
-    return keepFirst().map((text) => {
+    return named.sort().slice(0, most).map((text) => {
       const end = text.indexOf('\0')
       return { name: text.slice(0, end), kind: text.slice(end + 1) as EntryKind }
     })

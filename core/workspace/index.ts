@@ -1,3 +1,4 @@
+export { bringInFront } from './first_of.js'
 export { hiddenBy } from './hidden.js'
 export { lock } from './lock.js'
 export { ownFolders } from './places.js'

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { encodeName } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
-import type { Handle } from '../../../core/workspace/index.js'
+import { bringInFront, type Handle } from '../../../core/workspace/index.js'
 import { byPath, inPathOrder } from '../base/index.js'
 import { choose, fileFilter } from '../globs/index.js'
 import type { Consumer } from '../process/index.js'
@@ -40,7 +40,8 @@ export async function entriesBelow(context: Context, directory: Handle, discover
   using ahead = new ReadAhead(directory, mostNames)
   const told = await filesByRipgrep(context, directory, { ...discovery, globs: [], named: globs }, ahead)
   if (!told) return new Walk(context, directory, discovery, since).start()
-  const found = await new Walk(context, directory, discovery, since, ahead).start()
+  ahead.tell(told.files)
+  const found = await new Walk(context, directory, discovery, since, ahead.top).start()
   return { ...found, incomplete: found.incomplete || told.incomplete }
 }
 
@@ -58,12 +59,13 @@ async function filesByRipgrep(context: Context, directory: Handle, discovery: Wa
   const { globs = [], named = [], file_extensions: _, ...rules } = discovery
   const passes = fileFilter(directory.path, discovery)
   const prefix = directory.path === '.' ? '' : `${directory.path}/`
-  let files: string[] = []
+  const files: string[] = []
   /** No file behind this one is among the first. */
   let last: string | undefined
   const keepFirst = (): void => {
-    // Whatever the order in which they are told; those that were kept are in order already.
-    files = files.sort(byPath).slice(0, walkLimits.entries)
+    // Whatever the order in which they are told.
+    bringInFront(files, walkLimits.entries, byPath)
+    files.length = walkLimits.entries
     last = files.at(-1)
   }
   const take = names((name) => {

@@ -1,11 +1,27 @@
 import { VtError } from '../../../core/base/index.js'
 import type { EntryKind, Handle } from '../../../core/workspace/index.js'
-import { nameOf, parentOf } from '../base/index.js'
+import { nameOf } from '../base/index.js'
 import { ByFolder } from './by_folder.js'
 
 export interface NamedEntry {
   name: string
   kind: EntryKind
+}
+
+/** A directory in which an engine found files, or on the way to one. */
+export class ToldFolder {
+  /** The paths of those in it, in no order. */
+  readonly files: string[] = []
+  /** Those inside, by their names; most hold none. */
+  inside: Map<string, ToldFolder> | undefined
+  /** What is in it, unless it could not be read. */
+  names: NamedEntry[] | undefined
+  handle: Handle | undefined
+
+  constructor(
+    readonly path: string,
+    readonly above: ToldFolder | undefined,
+  ) {}
 }
 
 /** Directories that are open at the same time, and names that are read before they are asked for. */
@@ -16,78 +32,60 @@ const most = { held: 64, names: 200_000 }
  * is left to who asks for it.
  */
 export class ReadAhead {
-  private readonly read = new Map<string, NamedEntry[]>()
-  /** By folder, also of those on the way to one. */
-  private readonly told = new Map<string, string[]>()
+  readonly top: ToldFolder
   /** The latest last. */
-  private readonly held = new Map<string, Handle>()
+  private readonly held = new Set<ToldFolder>()
   private left = most.names
-  private readonly looked = new ByFolder((folder) => {
-    if (this.left > 0) this.look(folder)
-    return this.filesOf(folder)
-  })
+  private readonly folders = new ByFolder((path) => this.read(path))
 
   constructor(
-    private readonly base: Handle,
+    base: Handle,
     private readonly mostNames: number,
-  ) {}
+  ) {
+    this.top = new ToldFolder(base.path, undefined)
+    this.top.handle = base
+  }
 
   /** The engine found a file. */
   found(path: string): void {
-    this.looked.of(path).push(path)
+    this.folders.of(path)
   }
 
-  /** Whether the engine found a file in a folder or below. */
-  leadsOn(path: string): boolean {
-    return this.told.has(path)
-  }
-
-  /** The files in a folder that the engine found, in order. */
-  toldIn(path: string): string[] {
-    return this.told.get(path)?.sort() ?? []
-  }
-
-  private filesOf(folder: string): string[] {
-    const known = this.told.get(folder)
-    if (known) return known
-    const files: string[] = []
-    this.told.set(folder, files)
-    if (folder !== this.base.path) this.filesOf(parentOf(folder))
-    return files
-  }
-
-  namesIn(path: string): NamedEntry[] | undefined {
-    return this.read.get(path)
+  /** All that count of what it found. */
+  tell(files: string[]): void {
+    for (const path of files) this.folders.of(path).files.push(path)
   }
 
   [Symbol.dispose](): void {
-    for (const handle of this.held.values()) void handle.close()
+    for (const { handle } of this.held) void handle?.close()
   }
 
-  private look(path: string): void {
+  private read(path: string): ToldFolder {
+    if (path === this.top.path) return this.top
+    const above = this.folders.of(path)
+    const folder = new ToldFolder(path, above)
+    above.inside ??= new Map()
+    above.inside.set(nameOf(path), folder)
+    if (this.left <= 0) return folder
     try {
-      this.open(path)
+      folder.names = this.open(folder).names(this.mostNames)
+      this.left -= folder.names.length
     } catch (error) {
       if (!(error instanceof VtError)) throw error
     }
+    return folder
   }
 
-  private open(path: string): Handle {
-    if (path === this.base.path) return this.base
-    const known = this.held.get(path)
-    const handle = known ?? this.open(parentOf(path)).enter(nameOf(path))
-    if (known) this.held.delete(path)
-    this.held.set(path, handle)
+  private open(folder: ToldFolder): Handle {
+    if (folder.handle) return folder.handle
+    folder.handle = this.open(folder.above!).enter(nameOf(folder.path))
+    this.held.add(folder)
     if (this.held.size > most.held) {
-      const [first, oldest] = this.held.entries().next().value!
-      this.held.delete(first)
-      void oldest.close()
+      const oldest = this.held.values().next().value!
+      this.held.delete(oldest)
+      void oldest.handle?.close()
+      oldest.handle = undefined
     }
-    if (!this.read.has(path)) {
-      const names = handle.names(this.mostNames)
-      this.left -= names.length
-      this.read.set(path, names)
-    }
-    return handle
+    return folder.handle
   }
 }

@@ -5,7 +5,7 @@ import type { EntryKind, Handle } from '../../../core/workspace/index.js'
 import { parentOf } from '../base/index.js'
 import { choose, globFilter, Ignoring, maxRules, ruleFiles } from '../globs/index.js'
 import { gone } from './entries.js'
-import type { NamedEntry, ReadAhead } from './read_ahead.js'
+import type { NamedEntry, ToldFolder } from './read_ahead.js'
 import { leftOutBelow, walkLimits, type WalkOptions } from './ripgrep.js'
 
 export interface FoundEntry {
@@ -23,8 +23,8 @@ export interface Entries {
   complaints: string[]
 }
 
-/** What ignore rules say in a folder. */
-type Rules = () => Promise<Ignoring>
+/** What ignore rules say in a folder, once somebody asks. */
+type Rules = () => Ignoring | Promise<Ignoring>
 
 /** One more than a walk tells. */
 export const mostNames = walkLimits.entries + 1
@@ -34,12 +34,11 @@ const sliceMs = 10
 
 /** A directory of a walk, opened through the one that holds it once something is asked of it. */
 class Folder {
-  private handle: Handle | undefined
-
   constructor(
     readonly path: string,
     readonly resolved: string,
     private readonly open: () => Handle,
+    private handle?: Handle,
   ) {}
 
   get held(): Handle {
@@ -51,17 +50,35 @@ class Folder {
     return new Folder(path, this.resolved === '.' ? name : `${this.resolved}/${name}`, () => this.held.enter(name))
   }
 
-  async close(): Promise<void> {
-    await this.handle?.close()
+  close(): void {
+    void this.handle?.close()
   }
 }
 
-/** The same for one that is open, which stays its owner's to close. */
-const standing = (handle: Handle): Folder => new Folder(handle.path, handle.resolved, () => handle)
+/** The same for one that is open. */
+const standing = (handle: Handle): Folder => new Folder(handle.path, handle.resolved, () => handle, handle)
+
+/** A folder in which the walk stands. */
+interface Step {
+  readonly folder: Folder
+  /** What its paths begin with. */
+  readonly prefix: string
+  readonly told: ToldFolder | undefined
+  /** How many entries were found before those in it. */
+  readonly before: number
+  names: NamedEntry[]
+  /** Which of the names comes next. */
+  at: number
+  rules: Rules
+  /** The path of a file in it of which an engine told, by its name; names are asked for in order. */
+  toldFile?: (name: string) => string | undefined
+}
 
 /** A walk of our own: without ripgrep, through links, one level deep, and for what ripgrep does not tell. */
 export class Walk {
   private readonly found: Entries = { entries: [], ignored: 0, hidden: 0, incomplete: false, complaints: [] }
+  /** From the base to where we stand. */
+  private readonly way: Step[] = []
   private readonly always: Set<string>
   private readonly passes: (path: string, directory: boolean) => boolean
   private readonly narrows: boolean
@@ -75,7 +92,7 @@ export class Walk {
     /** When the whole search began, in ms. */
     since: number,
     /** What was read already, and which files ripgrep told of: those that rules leave. */
-    private readonly ahead?: ReadAhead,
+    private readonly told?: ToldFolder,
   ) {
     this.end = Math.max(since + walkLimits.seconds * 1000, Date.now() + walkLimits.least_seconds * 1000)
     this.always = new Set(leftOutBelow(base.path, discovery.globs))
@@ -84,7 +101,7 @@ export class Walk {
   }
 
   async start(): Promise<Entries> {
-    const outer = this.discovery.include_ignored ? undefined : Promise.resolve(Ignoring.above(this.context.workspace.root))
+    const outer = this.discovery.include_ignored ? undefined : Ignoring.above(this.context.workspace.root)
     let rules: Rules = () => outer!
     for (const path of ancestors(this.base.path)) {
       const above = await this.context.workspace.openDirectory(path).catch(gone)
@@ -92,44 +109,84 @@ export class Walk {
       await using held = above
       rules = this.rulesIn(held, held.names(mostNames), rules)
     }
-    await this.descend(standing(this.base), rules, [this.base.resolved], 1)
+    this.stand(standing(this.base), rules, this.told)
+    try {
+      // Few entries need something that has to be waited for: a promise for each would take as long as what it waits for.
+      for (let step; (step = this.way.at(-1)); ) {
+        const pending = step.at < step.names.length ? this.meet(step, step.names[step.at++]!) : this.leave(step)
+        if (pending) await pending
+      }
+    } finally {
+      // The base stays its owner's to close.
+      for (const { folder } of this.way.slice(1)) folder.close()
+    }
     return this.found
   }
 
-  /** `trail` holds the directories that we stand in, with links resolved; the last is this one. */
-  private async descend(folder: Folder, above: Rules, trail: string[], depth: number): Promise<void> {
-    if (depth > (this.discovery.max_depth ?? walkLimits.depth) || this.found.incomplete) return
-    if (performance.now() > this.pause) {
-      await turn()
-      this.context.signal.throwIfAborted()
-      this.pause = performance.now() + sliceMs
-    }
-    const names = this.namesIn(folder)
-    const rules = this.rulesIn(folder, names, above)
-    const isTold = this.ahead && inOrder(this.ahead.toldIn(folder.path))
-    for (const entry of names) {
-      const { name, kind } = entry
-      if (this.always.has(name)) continue
-      const path = folder.path === '.' ? name : `${folder.path}/${name}`
-      if (!this.sees(folder, path, name)) continue
-      const isKnown = kind === 'directory' ? this.ahead?.leadsOn(path) : isTold?.(path)
-      const verdict = isKnown ? 'keep' : isTold && kind === 'file' ? 'ignore' : await this.verdict(path, entry, rules)
-      if (verdict === 'ignore') this.found.ignored++
-      // A rule that keeps an entry keeps it though its name begins with a dot.
-      else if (name.startsWith('.') && !this.discovery.include_hidden && verdict !== 'keep') this.found.hidden++
-      else if (this.found.entries.length >= walkLimits.entries || Date.now() > this.end) this.found.incomplete = true
-      else if (kind === 'directory') await this.enter(folder, { path, kind, name }, rules, trail, depth)
-      else if (kind === 'link' && this.discovery.follow) await this.follow({ path, kind }, rules, trail, depth)
-      else this.add({ path, kind })
-    }
+  /** Goes into a folder, the last entry found, or into the base. */
+  private stand(folder: Folder, above: Rules, told: ToldFolder | undefined): void {
+    const prefix = folder.path === '.' ? '' : `${folder.path}/`
+    const isIn = this.way.length < (this.discovery.max_depth ?? walkLimits.depth) && !this.found.incomplete
+    const step: Step = { folder, prefix, told, before: this.way.length === 0 ? -1 : this.found.entries.length, names: [], at: 0, rules: above }
+    this.way.push(step)
+    if (!isIn) return
+    step.names = told?.names ?? this.open(() => folder.held.names(mostNames)) ?? []
+    if (step.names.length === mostNames) this.found.incomplete = true
+    step.rules = this.rulesIn(folder, step.names, above)
+    if (this.told) step.toldFile = inOrder(told?.files.sort() ?? [], prefix.length)
   }
 
-  private async verdict(path: string, { name, kind }: { name: string; kind: EntryKind }, rules: Rules): Promise<'ignore' | 'keep' | undefined> {
-    return this.discovery.include_ignored ? undefined : (await rules()).verdict(path, name, kind === 'directory')
+  private leave({ folder, before }: Step): Promise<void> | undefined {
+    this.way.pop()
+    // Where files are chosen, a folder counts for those in it.
+    if (this.narrows && this.found.entries.length === before) this.found.entries.pop()
+    if (this.way.length > 0) folder.close()
+    return performance.now() > this.pause ? this.rest() : undefined
+  }
+
+  private async rest(): Promise<void> {
+    await turn()
+    this.context.signal.throwIfAborted()
+    this.pause = performance.now() + sliceMs
+  }
+
+  private meet(step: Step, entry: NamedEntry): Promise<void> | undefined {
+    const { name, kind } = entry
+    if (this.always.has(name)) return undefined
+    if (kind === 'file' && step.toldFile) {
+      const path = step.toldFile(name)
+      if (path === undefined) this.found.ignored++
+      else this.add({ path, kind })
+      return undefined
+    }
+    const path = step.prefix + name
+    if (!this.sees(step.folder, path, name)) return undefined
+    if (kind === 'directory' && step.told?.inside?.has(name)) return this.judged(step, path, entry, 'keep')
+    if (this.discovery.include_ignored) return this.judged(step, path, entry, undefined)
+    const rules = step.rules()
+    const judge = (all: Ignoring) => this.judged(step, path, entry, all.verdict(path, name, kind === 'directory'))
+    return rules instanceof Ignoring ? judge(rules) : rules.then(judge)
+  }
+
+  private judged(step: Step, path: string, { name, kind }: NamedEntry, verdict: 'ignore' | 'keep' | undefined): Promise<void> | undefined {
+    if (verdict === 'ignore') this.found.ignored++
+    // A rule that keeps an entry keeps it though its name begins with a dot.
+    else if (name.startsWith('.') && !this.discovery.include_hidden && verdict !== 'keep') this.found.hidden++
+    else if (kind === 'directory') this.enter(step, path, name)
+    else if (kind === 'link' && this.discovery.follow) return this.follow(step, path)
+    else this.add({ path, kind })
+    return undefined
   }
 
   private add(entry: FoundEntry): void {
-    if (this.passes(entry.path, false)) this.found.entries.push(entry)
+    if (this.isRoom() && this.passes(entry.path, false)) this.found.entries.push(entry)
+  }
+
+  /** Whether one entry more may be told. */
+  private isRoom(): boolean {
+    if (this.found.entries.length < walkLimits.entries && Date.now() <= this.end) return true
+    this.found.incomplete = true
+    return false
   }
 
   /** Whether an entry may be told, under the name it was reached by and under its own. */
@@ -138,41 +195,26 @@ export class Walk {
     return workspace.sees(entry) && (path === resolved || workspace.sees(resolved === '.' ? name : `${resolved}/${name}`))
   }
 
-  private async enter(folder: Folder, { name, ...entry }: FoundEntry & { name: string }, rules: Rules, trail: string[], depth: number): Promise<void> {
-    if (!this.passes(entry.path, true)) return
-    const inside = folder.inside(entry.path, name)
-    if (!this.ahead?.namesIn(entry.path) && !this.open(() => inside.held)) return
-    try {
-      await this.inside(entry, inside, rules, trail, depth)
-    } finally {
-      await inside.close()
-    }
+  private enter({ folder, rules, told }: Step, path: string, name: string): void {
+    if (!this.isRoom() || !this.passes(path, true)) return
+    const inside = folder.inside(path, name)
+    const known = told?.inside?.get(name)
+    if (!known?.names && !this.open(() => inside.held)) return
+    this.found.entries.push({ path, kind: 'directory' })
+    this.stand(inside, rules, known)
   }
 
   /** Through a link that stays inside the workspace; any other is told as what it is. */
-  private async follow(entry: FoundEntry, rules: Rules, trail: string[], depth: number): Promise<void> {
-    const target = await this.context.workspace.open(entry.path).catch(gone)
-    if (!target) return this.add(entry)
-    await using held = target
-    if (held.kind === 'file') return this.add({ ...entry, kind: 'file' })
+  private async follow({ rules }: Step, path: string): Promise<void> {
+    const target = await this.context.workspace.open(path).catch(gone)
     // A link to where we stand would never end.
-    if (trail.includes(held.resolved)) return this.add(entry)
-    if (this.passes(entry.path, true)) await this.inside({ ...entry, kind: 'directory' }, standing(held), rules, trail, depth)
-  }
-
-  private async inside(entry: FoundEntry, folder: Folder, rules: Rules, trail: string[], depth: number): Promise<void> {
-    const { entries } = this.found
-    entries.push(entry)
-    const before = entries.length
-    await this.descend(folder, rules, [...trail, folder.resolved], depth + 1)
-    // Where files are chosen, a folder counts for those in it.
-    if (this.narrows && entries.length === before) entries.pop()
-  }
-
-  private namesIn(folder: Folder): NamedEntry[] {
-    const names = this.ahead?.namesIn(folder.path) ?? this.open(() => folder.held.names(mostNames)) ?? []
-    if (names.length === mostNames) this.found.incomplete = true
-    return names
+    const isEnd = target?.kind !== 'directory' || this.way.some(({ folder }) => folder.resolved === target.resolved)
+    if (!isEnd && this.isRoom() && this.passes(path, true)) {
+      this.found.entries.push({ path, kind: 'directory' })
+      return this.stand(standing(target), rules, undefined)
+    }
+    await target?.close()
+    if (isEnd) this.add({ path, kind: target?.kind === 'file' ? 'file' : 'link' })
   }
 
   /** What the system lets us see; what vanished meanwhile was never there. */
@@ -193,8 +235,9 @@ export class Walk {
     if (known.length === 0) return above
     const read = (kind: string): Promise<string | undefined> =>
       this.context.workspace.text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: maxRules }).catch((error: unknown) => this.unread(error))
-    let rules: Promise<Ignoring> | undefined
-    return () => (rules ??= above().then((all) => all.with(path, known, read)))
+    let rules: Ignoring | Promise<Ignoring> | undefined
+    const readAll = async (): Promise<Ignoring> => (rules = await (await above()).with(path, known, read))
+    return () => (rules ??= readAll())
   }
 
   /** A file of rules that is a pipe, a device or too large is named: what it says does not hold. Any other that cannot be read is none. */
@@ -204,12 +247,13 @@ export class Walk {
   }
 }
 
-/** Tells of texts in order whether they are among those, which are in order too. */
-function inOrder(all: string[]): (text: string) => boolean {
+/** Tells of names, asked for in order, which of those paths in order ends with it; a name begins at `from`. */
+function inOrder(paths: readonly string[], from: number): (name: string) => string | undefined {
   let at = 0
-  return (text) => {
-    while (at < all.length && all[at]! < text) at++
-    return all[at] === text
+  let next = paths[0]?.slice(from)
+  return (name) => {
+    while (next !== undefined && next < name) next = paths[++at]?.slice(from)
+    return next === name ? paths[at] : undefined
   }
 }
 

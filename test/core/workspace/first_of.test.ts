@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { tempWorkspace } from 'vtcode/test'
+import { describe, expect, it } from 'vitest'
+import { bringInFront, openWorkspace } from '../../../build/core/workspace/index.js'
+import { fc } from '../../support/property.js'
+
+const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+describe('the first of many', () => {
+  it('come in front of all others, the last of them at its end, whatever the order and however many are the same', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ maxLength: 2 }), { minLength: 1, maxLength: 60 }), fc.nat(), (items, any) => {
+        const count = 1 + (any % items.length)
+        const sorted = [...items].sort()
+        const brought = [...items]
+        bringInFront(brought, count, inOrder)
+        expect([...brought].sort()).toEqual(sorted)
+        expect(brought.slice(0, count).sort()).toEqual(sorted.slice(0, count))
+        expect(brought[count - 1]).toBe(sorted[count - 1])
+      }),
+    )
+  })
+
+  it('of the names in a folder that is too large to be read whole are those that stand first, with their kinds', async () => {
+    await using made = await tempWorkspace({})
+    // A folder takes the bytes of its names: with long ones 18,000 make it as large as a million short ones would.
+    const program = `for (let at = 0; at < 18_000; at++) require('fs').closeSync(require('fs').openSync('wide/' + (at * 7919 % 18_000) + '-' + 'x'.repeat(240), 'w'))`
+    execFileSync(process.execPath, ['-e', `require('fs').mkdirSync('wide/00-folder', { recursive: true }); ${program}`], { cwd: made.root })
+    writeFileSync(join(made.root, 'wide/\u{1F600}'), '')
+    const workspace = openWorkspace(made.root, { home: made.home })
+    await using wide = await workspace.openDirectory('wide')
+    const all = wide.names()
+    expect(all).toHaveLength(18_002)
+    for (const most of [1, 100, 16_000]) expect(wide.names(most)).toEqual(all.slice(0, most))
+    expect(wide.names(1)).toEqual([{ name: expect.stringMatching(/^0-/), kind: 'file' }])
+    expect(wide.names(20_000)).toEqual(all)
+  })
+})
