@@ -116,7 +116,7 @@ describe('macOS', () => {
     program(join(at.home, 'bin/open'), `echo "$1" > '${at.home}/draft'; mv '${at.home}/draft' '${at.home}/opened'`)
     const child = spawn(process.execPath, [bin, 'models', 'login', 'peer'], { cwd: at.root, env: { ...at.env, ...as('darwin'), PATH: `${at.home}/bin:${at.env['PATH']}` }, stdio: 'ignore' })
     const over = new Promise((resolve) => child.on('close', resolve))
-    expect(await eventually(() => readdirSync(at.home).includes('opened'), 20_000)).toBe(true)
+    expect(await eventually(() => readdirSync(at.home).includes('opened'))).toBe(true)
     child.kill('SIGINT')
     await over
     expect(readFileSync(join(at.home, 'opened'), 'utf8')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?/)

@@ -8,10 +8,10 @@ export default defineConfig({
     globalSetup: ['test/support/run.ts', 'test/support/provoked.ts'],
     setupFiles: ['test/support/own.ts'],
     server: { deps: { external: [/\/(?:build|dist)\//] } },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    // A busy machine is waited for; what is looked for once a moment mostly is there at once.
-    expect: { poll: { timeout: 30_000 } },
+    // A busy machine is waited for; what is looked for once a moment mostly is there at once. A test that sets a shorter limit of its own would be red there.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     // More than there are processors: tests wait for programs more than they compute.
     maxWorkers: 4,

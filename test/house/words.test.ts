@@ -30,7 +30,7 @@ const wrongWords = (file: string, texts: string[]): string[] => texts.flatMap((t
 describe('public texts', () => {
   it('of the program use the words of the field', () => {
     expect(sources.flatMap((file) => wrongWords(file, saidBy(file)))).toEqual([])
-  }, 60_000)
+  })
 
   it('of pages, skills and manifests use the words of the field', () => {
     expect(pages.flatMap((file) => wrongWords(file, linesOf(file)))).toEqual([])

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../support/exec.js'
 import { items } from '../support/inside.js'
 import { checkLog, checkMemory, checkMessages } from '../support/invariants.js'
 import { call } from '../support/peer.js'
@@ -159,9 +160,9 @@ describe('the tool agents', () => {
   })
 
   it('ends its agents when the run is cancelled, and the log has the end of each', async () => {
-    const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer', background: true }), spawn(`TWO ${look}`, { agent: 'explorer' })] }], { ONE: [{ ...says('never'), how: { latency: 8000 } }], TWO: [{ ...says('never'), how: { latency: 8000 } }] })
+    const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer', background: true }), spawn(`TWO ${look}`, { agent: 'explorer' })] }], { ONE: [{ ...says('never'), how: { latency: 600_000 } }], TWO: [{ ...says('never'), how: { latency: 600_000 } }] })
     const stop = new AbortController()
-    setTimeout(() => stop.abort(), 700)
+    void eventually(() => s.bodies('ONE').length > 0 && s.bodies('TWO').length > 0).then(() => stop.abort())
     expect(await s.agent.run('Work.', { signal: stop.signal })).toMatchObject({ outcome_code: 'cancelled' })
     expect(s.children().map(({ status }) => status)).toEqual(['closed', 'closed'])
     expect(items(s.events, 'subagent').map(({ status }) => status)).toEqual(['cancelled', 'cancelled'])

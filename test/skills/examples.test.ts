@@ -81,7 +81,7 @@ for (const page of pages()) {
       const title = `runs as shown: ${section.heading || 'the beginning'}`
       it.skipIf(skip)(skip ? `${title} (SKIPPED: needs ast-grep)` : title, () => {
         for (const [block, text] of runSection(section === preamble ? { heading: '', blocks: [] } : preamble, section)) seen.set(block, text)
-      }, 120_000)
+      })
     }
     if (update) it('is written anew', () => {
       const lines = page.text.split('\n')

@@ -18,6 +18,17 @@ export async function output(booted: Booted, input: object): Promise<any> {
   return result.output
 }
 
+/** Reads on from an answer of a session, until the program has ended or all of the text holds `sign`; `text` is what came in all. */
+export async function readOn(booted: Booted, answer: any, sign?: string): Promise<any> {
+  const { session_id } = answer
+  let text: string = answer.stdout ?? answer.output
+  while (answer.running && (sign === undefined || !text.includes(sign))) {
+    answer = await output(booted, { action: 'poll', session_id, yield_time_ms: 30_000 })
+    text += answer.stdout ?? answer.output
+  }
+  return { ...answer, text }
+}
+
 /** The error of a call that must fail. */
 export async function error(booted: Booted, input: object): Promise<any> {
   const result = await call(booted, input)
@@ -41,7 +52,7 @@ export function processesWith(text: string): number[] {
 export const nap = (): string => `sleep 6${String(Math.random()).slice(2, 12)}`
 
 /** Waits until `check` holds, at most `ms`. */
-export async function eventually(check: () => boolean | Promise<boolean>, ms = 20_000): Promise<boolean> {
+export async function eventually(check: () => boolean | Promise<boolean>, ms = 60_000): Promise<boolean> {
   for (const deadline = Date.now() + ms; Date.now() < deadline; await new Promise((resolve) => setTimeout(resolve, 20))) if (await check()) return true
   return check()
 }

@@ -25,8 +25,8 @@ describe('what was started', () => {
   it('ends soon after a SIGKILL of a busy program: who ignores signals, groups of job control, who outlived the leader', async () => {
     const [ignoring, jobs, left] = [nap(), nap(), nap()]
     await killed(`go('trap "" TERM HUP; ${ignoring} & wait; ${ignoring}'); go('set -m; ${jobs} & ${jobs}'); go('${left} & exit 0'); go('while :; do :; done # ${words(left).slice(-9)}'); ${busy}`)
-    for (const each of [ignoring, jobs, left]) expect(await eventually(() => processesWith(words(each)).length === 0, 20_000), each).toBe(true)
-    expect(await eventually(() => processesWith(left.slice(-9)).length === 0, 20_000)).toBe(true)
+    for (const each of [ignoring, jobs, left]) expect(await eventually(() => processesWith(words(each)).length === 0), each).toBe(true)
+    expect(await eventually(() => processesWith(left.slice(-9)).length === 0)).toBe(true)
   })
 
   it('and a watcher that somebody ended is there again with the whole list when the next thing is started', async () => {
@@ -34,7 +34,7 @@ describe('what was started', () => {
     await killed(`go('${one}; true'); const all = await import('node:fs'); const { execFileSync } = await import('node:child_process')
       execFileSync('pkill', ['-KILL', '-P', String(process.pid), '-f', 'while read -r sign'])
       await new Promise((resolve) => setTimeout(resolve, 100)); go('${two}; true'); ${busy}`)
-    for (const each of [one, two]) expect(await eventually(() => processesWith(words(each)).length === 0, 20_000), each).toBe(true)
+    for (const each of [one, two]) expect(await eventually(() => processesWith(words(each)).length === 0), each).toBe(true)
   })
 
   it('stays where it is a program of the user, and a number that another process got is left alone', async () => {
@@ -46,7 +46,7 @@ describe('what was started', () => {
       syncBuiltinESMExports(); watchGroup(other.pid); fs.default.readFileSync = read; syncBuiltinESMExports()
       go('${own}; true', 'own'); go('${ours}; true'); ${busy}`
     await killed(wrong)
-    expect(await eventually(() => processesWith(words(ours)).length === 0, 20_000)).toBe(true)
+    expect(await eventually(() => processesWith(words(ours)).length === 0)).toBe(true)
     await new Promise((resolve) => setTimeout(resolve, 700))
     const [first, second] = [processesWith(words(own)), processesWith(words(other))]
     for (const pid of [...first, ...second]) process.kill(pid, 'SIGKILL')
@@ -58,7 +58,7 @@ describe('what was started', () => {
     const [pid] = await once(child.stdout, 'data')
     const mine = processesWith('while read -r sign').filter((watcher) => new RegExp(`\\) \\S ${Number(String(pid))} `).test(statOf(watcher)))
     expect(await once(child, 'exit')).toEqual([0, null])
-    expect(await eventually(() => mine.every((watcher) => !/while read/.test(commandOf(watcher))), 20_000)).toBe(true)
+    expect(await eventually(() => mine.every((watcher) => !/while read/.test(commandOf(watcher))))).toBe(true)
   })
 })
 

@@ -35,7 +35,7 @@ describe('a patch of 120 files that is cancelled', () => {
       outcomes.add(result.ok ? 'done' : 'aborted')
     }
     expect(outcomes.has('aborted')).toBe(true)
-  }, 60_000)
+  })
 
   it('over the command line prints what it came to', async () => {
     await using made = await tempWorkspace(files)
@@ -43,14 +43,14 @@ describe('a patch of 120 files that is cancelled', () => {
     let out = ''
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
     child.stdin.end(JSON.stringify({ input: patch }))
-    await expect.poll(() => existsSync(join(made.root, '.vtcode/journal')), { timeout: 20_000, interval: 5 }).toBe(true)
+    await expect.poll(() => existsSync(join(made.root, '.vtcode/journal')), { interval: 5 }).toBe(true)
     child.kill('SIGINT')
     await new Promise((resolve) => child.once('close', resolve))
     const result = JSON.parse(out) as { ok: boolean }
     expect(states(made.root)).toEqual([result.ok ? 'new\n' : 'old\n'])
     expect(readdirSync(join(made.root, '.vtcode/history/main'))).toHaveLength(result.ok ? 1 : 0)
     expect(readdirSync(join(made.root, '.vtcode/journal')).filter((name) => name !== '.gitignore')).toEqual([])
-  }, 60_000)
+  })
 
   it('over MCP changes all or nothing, and nothing after the next call was answered', async () => {
     const outcomes = new Set<string>()
@@ -79,7 +79,7 @@ describe('a patch of 120 files that is cancelled', () => {
       }
     }
     expect(outcomes.has('cancelled old')).toBe(true)
-  }, 120_000)
+  })
 })
 
 describe('a command that is cancelled after it began', () => {
@@ -88,12 +88,12 @@ describe('a command that is cancelled after it began', () => {
     await using booted = await bootKernel()
     const cancel = new AbortController()
     const pending = booted.call('unified_exec', { action: 'run', command }, { signal: cancel.signal, approve: () => true })
-    await expect.poll(() => existsSync(join(booted.root, 'begun')), { timeout: 20_000, interval: 20 }).toBe(true)
+    await expect.poll(() => existsSync(join(booted.root, 'begun')), { interval: 20 }).toBe(true)
     cancel.abort()
     const result = await pending
     expect(result).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED', retryable: false, hint: expect.stringContaining('Check what was changed') } })
     expect(result).not.toMatchObject({ error: { details: { not_applied: true } } })
-  }, 60_000)
+  })
 
   it('says so over the command line too', async () => {
     await using made = await tempWorkspace({})
@@ -101,11 +101,11 @@ describe('a command that is cancelled after it began', () => {
     let out = ''
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
     const closed = new Promise((resolve) => child.once('close', resolve))
-    await expect.poll(() => existsSync(join(made.root, 'begun')) || out !== '', { timeout: 20_000, interval: 20 }).toBe(true)
+    await expect.poll(() => existsSync(join(made.root, 'begun')) || out !== '', { interval: 20 }).toBe(true)
     child.kill('SIGINT')
     await closed
     expect(JSON.parse(out)).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
-  }, 60_000)
+  })
 })
 
 it('an edit of 30 MB that is cancelled before its commit changes nothing', async () => {
@@ -121,7 +121,7 @@ it('an edit of 30 MB that is cancelled before its commit changes nothing', async
     expect(readFileSync(join(booted.root, 'big')).equals(before)).toBe(!result.ok)
     if (result.ok) break
   }
-}, 60_000)
+})
 
 describe('a plugin', () => {
   let plugins: TempWorkspace
@@ -148,14 +148,14 @@ describe('a plugin', () => {
 
   it('that took too long changes nothing afterwards', async () => {
     expect(await booted.call('late')).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT' } })
-    await expect.poll(() => (globalThis as { lateError?: string }).lateError, { timeout: 5000 }).toBe('VT_CALL_ABORTED')
+    await expect.poll(() => (globalThis as { lateError?: string }).lateError).toBe('VT_CALL_ABORTED')
     expect(existsSync(join(booted.root, 'late'))).toBe(false)
   })
   it('that changed something before its time was up is waited for', async () => {
     expect(await booted.call('begun')).toMatchObject({ ok: true, output: { written: 2 } })
     const cancel = new AbortController()
     const pending = booted.call('stuck', {}, { signal: cancel.signal })
-    await expect.poll(() => existsSync(join(booted.root, 'stuck')), { timeout: 5000, interval: 10 }).toBe(true)
+    await expect.poll(() => existsSync(join(booted.root, 'stuck')), { interval: 10 }).toBe(true)
     await pause(50)
     cancel.abort()
     expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT', retryable: false, hint: expect.stringContaining('check what is there') } })

@@ -45,7 +45,7 @@ describe('verdicts', () => {
       expect([a, b, c, word(await made.booted.call('echo'))]).toEqual([a, b, c, worst])
       expect([a, b, c, word(await made.booted.call('echo', {}, { approve: () => true }))]).toEqual([a, b, c, worst === 'ask' ? 'run' : worst])
     }
-  }, 60_000)
+  })
 
   it('carry hint, next and details into the error', async () => {
     await using made = await bench('policy', { p: "return { deny: 'No.', hint: 'Try else.', next: { tool: 'echo', input: {} }, details: { why: 1 } }" })

@@ -58,7 +58,7 @@ describe('a reload', () => {
       expect(now.ok && now.output['n']).toBe(n)
     }
     expect(await end()).toEqual(['ok'])
-  }, 60_000)
+  })
 
   it('lets a call that runs finish on what it began with', async () => {
     await using made = await tempWorkspace({ 'tools/slow.yaml': 'name: slow\ndescription: x\neffects: []\nmodule: ./slow.js\n', 'tools/slow.js': "export default () => new Promise((done) => setTimeout(done, 500, { ok: true, output: { by: 'old' } }))\n" })
@@ -108,7 +108,7 @@ describe('a reload', () => {
     writeFileSync(join(made.root, 'tools/number.js'), 'export const other = 1\n')
     await booted.kernel.reload()
     expect(await booted.call('number')).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_IMPORT' } })
-  }, 60_000)
+  })
 
   it('never leaves the slot of a broken override to the built-in', async () => {
     await using made = await tempWorkspace({ 'tools/mine.yaml': 'name: mine\naction: unified_file/read\nstage: override\nmodule: ./mine.js\n', 'tools/mine.js': "export default () => ({ ok: true, output: { content: 'withheld' } })\n" })
@@ -149,7 +149,7 @@ describe('the watcher', () => {
     } finally {
       await dispose()
     }
-  }, 60_000)
+  })
 
   it('under 200 calls a second fails none of them', async () => {
     const { made, booted, dispose } = await watched({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
@@ -169,7 +169,7 @@ describe('the watcher', () => {
     } finally {
       await dispose()
     }
-  }, 120_000)
+  })
 
   it('keeps a policy that is broken or gone, and takes the repaired one', async () => {
     const { made, booted, dispose } = await watched({ 'tools/guard.yaml': policy, 'tools/guard.js': denying })
@@ -182,5 +182,5 @@ describe('the watcher', () => {
     } finally {
       await dispose()
     }
-  }, 60_000)
+  })
 })

@@ -57,7 +57,7 @@ describe('a program of the workspace that was agreed to', () => {
     put('.vtcode/plugins/p/more.py', 'x = 1\n')
     expect(await codes()).toEqual(['ok', 'VT_PLUGIN_UNTRUSTED'])
     await kernel.close()
-  }, 30_000)
+  })
 
   it('is not started by a server of the settings or of .mcp.json, whose file changed before it was needed', async () => {
     put('vtcode.config.yaml', 'mcp: { servers: { s: { command: node, args: [sub/s.cjs] } } }\n')
@@ -73,7 +73,7 @@ describe('a program of the workspace that was agreed to', () => {
     for (const name of ['mcp__s__echo', 'mcp__t__echo']) expect(await second.call(name)).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_UNTRUSTED' } })
     await second.close()
     expect(ran()).toBe(before)
-  }, 30_000)
+  })
 })
 
 describe('what may run of a workspace', () => {

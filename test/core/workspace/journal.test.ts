@@ -85,7 +85,7 @@ describe('whoever comes while files are changed', () => {
     const made = workspace.transact(operations)
     const other = openWorkspace(root, { home })
     try {
-      await expect.poll(() => existsSync(join(root, '.vtcode/journal')), { timeout: 20_000, interval: 1 }).toBe(true)
+      await expect.poll(() => existsSync(join(root, '.vtcode/journal')), { interval: 1 }).toBe(true)
       await using _ = await other.lock(['f7'])
       expect(names.map(content)).toEqual(names.map((name) => `new ${name}`))
       expect(await made).toHaveLength(names.length)

@@ -312,5 +312,5 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
     expect(seen.get('secret')).toBeUndefined()
     expect(seen.get('inside')).toBeGreaterThan(100)
     expect(seen.get('VT_PATH_OUTSIDE')).toBeGreaterThan(100)
-  }, 40_000)
+  })
 })

@@ -336,5 +336,5 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
     attacker.stdin.end()
     await once(attacker, 'exit')
     expect(readdirSync(join(base, 'out'))).toEqual(['secret'])
-  }, 120_000)
+  })
 })

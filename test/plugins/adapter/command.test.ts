@@ -128,7 +128,7 @@ describe('the argv template', () => {
       }),
       { numRuns: runs(40) },
     )
-  }, 120_000)
+  })
 })
 
 describe('a command tool', () => {

@@ -66,8 +66,7 @@ describe('the tools of a server', () => {
     await using place = await tempWorkspace()
     await using vt = await boot({ files: { command: process.execPath, args: [peer('server-filesystem'), place.root], effects: { 'read_*': ['read'] } } })
     // It answers before it has taken up the folders that it asked for: its start is no part of this.
-    await vt.call('mcp__files__list_allowed_directories', {})
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await expect.poll(async () => JSON.stringify(await vt.call('mcp__files__list_allowed_directories', {}))).toContain(vt.root)
     matches(await vt.call('mcp__files__read_text_file', { path: join(vt.root, 'a.txt') }), { ok: true, text: 'one\n' })
     matches(await vt.call('mcp__files__read_text_file', { path: '/etc/passwd' }), { ok: false, error: { code: 'VT_MCP_TOOL_ERROR', message: 're:.*denied.*' } })
     expect(vt.kernel.list().find(({ slot }) => slot === 'mcp__files__read_text_file')?.effects).toEqual(['read'])

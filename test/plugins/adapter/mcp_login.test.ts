@@ -83,7 +83,7 @@ it('keeps the former token whole when the new one cannot be written', async () =
   expect(readFileSync(file, 'utf8')).toBe(before)
   expect(readdirSync(folder)).toHaveLength(1)
   expect(JSON.parse((await vtcode(made, call, { env })).stdout)).toMatchObject({ ok: true, text: 'hello' })
-}, 60_000)
+})
 
 it('sends a client secret to the issuer that it went to first, or that the settings name, and to no other', async () => {
   let origin = ''
@@ -146,4 +146,4 @@ it('sends a client secret to the issuer that it went to first, or that the setti
   expect(grants.filter(({ to }) => to === wrong.url)).toHaveLength(1)
   // What the settings send to the server goes to no place where its users sign in.
   expect(Object.fromEntries([...keys].map(([to, heard]) => [to, [...heard]]))).toEqual({ 'the server': ['a-key-of-the-server'], [right.url]: [undefined], [wrong.url]: [undefined] })
-}, 60_000)
+})

@@ -102,7 +102,7 @@ describe('the record of calls', () => {
     await Promise.all(sessions.map((session) => booted.call('unified_file', { action: 'read', path: 'a' }, { session })))
     await Promise.all(sessions.map((session) => booted.kernel.endSession(session)))
     expect(await booted.read('.vtcode/sessions/.gitignore')).toBe('*\n')
-  }, 60_000)
+  })
 
   it('is readable by this user only and ignored by git', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })

@@ -57,7 +57,7 @@ describe('spool', () => {
       expect([Number(all) >= whole, Number(left) > Number(all) - 8192], text.slice(0, 200)).toEqual([true, true])
       expect(await readdir(join(made.root, '.vtcode/spool')).then((names) => names.filter((name) => name !== '.gitignore'), () => [])).toEqual([])
     }
-  }, 60_000)
+  })
 
   it('counts bytes, not characters, and cuts a single long line between characters', async () => {
     await using booted = await boot()

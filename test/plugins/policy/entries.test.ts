@@ -122,7 +122,7 @@ describe('every way to a call meets the same policies', () => {
     expect(await say('unified_file', { action: 'read', path: 'a.txt' })).toEqual({ code: 'ok', content: 'one ' })
     expect(await workspace.read('a.txt')).toBe('one two three\n')
     for (const path of ['kept/x', 'kept/y', '.git/hooks/pre-commit', 'b.txt', 'made']) expect([path, await workspace.read(path)]).toEqual([path, undefined])
-  }, 120_000)
+  })
 
   it('a hook that changes the input too: what it asks for is judged like any call', async () => {
     const swap = `printf %s '{"hookSpecificOutput":{"updatedInput":{"path":"kept/x","content":"x"}}}'`
@@ -155,5 +155,5 @@ describe('1,000 calls at once', () => {
     }))
     expect(made.filter(Boolean)).toEqual([])
     expect(await workspace.read('made')).toBeUndefined()
-  }, 120_000)
+  })
 })

@@ -61,19 +61,19 @@ describe('a PreToolUse hook', () => {
   })
 
   it.each<[string, string, string]>([
-    ['waits for them', 'sleep 300 & echo $! > child; wait', 'within 1 s'],
-    ['ends before them, and they hold its pipe', 'sleep 300 & echo $! > child; exit 0', 'within 1 s'],
-    ['ignores SIGTERM, as they do', "trap '' TERM; sh -c 'sleep 300; sleep 300' & echo $! > child; wait", 'within 1 s'],
+    ['waits for them', 'sleep 300 & echo $! > child; wait', 'within 3 s'],
+    ['ends before them, and they hold its pipe', 'sleep 300 & echo $! > child; exit 0', 'within 3 s'],
+    ['ignores SIGTERM, as they do', "trap '' TERM; sh -c 'sleep 300; sleep 300' & echo $! > child; wait", 'within 3 s'],
     ['prints without end, as they do', 'yes & echo $! > child; yes', 'more than 1 MiB'],
   ])('that leaves grandchildren is ended with its group when it %s', async (_, command, reason) => {
-    await using booted = await boot([{ command, timeout: 1 }])
+    await using booted = await boot([{ command, timeout: 3 }])
     const started = Date.now()
     const result = await read(booted)
     expect([word(result), result.ok ? '' : result.error.message]).toEqual(['deny', expect.stringContaining(reason)])
-    expect(Date.now() - started).toBeLessThan(20_000)
+    expect(Date.now() - started).toBeLessThan(200_000)
     const child = Number(await booted.read('child'))
     expect(child).toBeGreaterThan(1)
-    await expect.poll(() => isRunning(child), { timeout: 20_000 }).toBe(false)
+    await expect.poll(() => isRunning(child)).toBe(false)
   })
 
   it.each<[string | undefined, string]>([

@@ -30,7 +30,7 @@ describe.skipIf(lacks('bwrap'))(`what sessions keep, for a command in the sandbo
     expect(existsSync(join(booted.root, '.vtcode/spool'))).toBe(true)
     const [name] = readdirSync(join(booted.root, '.vtcode/spool')).filter((name) => name.endsWith('.txt'))
     await booted.kernel.endSession('b')
-    await expect.poll(() => existsSync(join(booted.root, '.vtcode/sessions/a/calls.jsonl')), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => existsSync(join(booted.root, '.vtcode/sessions/a/calls.jsonl'))).toBe(true)
     const looks = `ls -aR .vtcode; cat .vtcode/spool/${name} | tail -1; cat .vtcode/sessions/a/calls.jsonl; find .vtcode -type f | wc -l`
     const [own, other] = [await run('a', looks), await run('b', looks)]
     expect(own).toContain(`${name}\n`)

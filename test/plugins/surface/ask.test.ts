@@ -48,7 +48,7 @@ it('vtcode ask reads what came over a socket beside the words, waits for none th
     const child = spawn(process.execPath, [bin, 'ask', 'what is this?'], { cwd: place.root, env: place.env, stdio: 'pipe' })
     const said = { err: '' }
     child.stderr.on('data', (chunk: Buffer) => (said.err += String(chunk)))
-    if (late !== undefined) void eventually(() => peer.bodies.length === 3, 20_000).then(() => child.stdin.write(late))
+    if (late !== undefined) void eventually(() => peer.bodies.length === 3).then(() => child.stdin.write(late))
     return new Promise<[number | null, string]>((resolve) => child.on('close', (code) => resolve([code, said.err])))
   }
   expect(await open()).toEqual([0, ''])

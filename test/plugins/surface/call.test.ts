@@ -104,7 +104,7 @@ describe('vtcode call', () => {
     await using made = await workspace()
     const child = spawn(process.execPath, [bin, 'call', 'echo_input', '--flag'], { cwd: made.root, env: surroundings(made) })
     const closed = new Promise((resolve) => child.on('close', resolve))
-    await expect.poll(() => existsSync(`${made.root}/running`), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => existsSync(`${made.root}/running`)).toBe(true)
     child.kill('SIGINT')
     expect(await closed).toBe(130)
   })

@@ -36,7 +36,7 @@ it('keys, headers and queries that stand in the settings are shown nowhere', asy
   expect(shown.near.env).toEqual({ MY_TOKEN: '[redacted]', HOW: 'plain-value-0123456789' })
   // What is no secret stays readable.
   expect((await vtcode(made, ['call', 'unified_file', '--input', '{"action":"read","path":"a.txt"}'])).stdout).toContain('plain-value-0123456789 application/json')
-}, 60_000)
+})
 
 it('a workspace cannot put down words that its user has to see', async () => {
   await using made = await tempWorkspace({ 'vtcode.config.json': JSON.stringify({ mcp: { servers: { x: { url: 'https://example.org/', headers: { 'X-Api-Key': 'rm -rf important-0123456789' } } } } }), 'a.txt': 'rm -rf important-0123456789\n' })

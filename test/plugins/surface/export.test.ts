@@ -60,7 +60,7 @@ it('vtcode export writes a real session in each format, the same as what is kept
   const refused = await vtcode(place, ['export', 'atif', id, '--out', 'x.json'])
   expect([refused.code, refused.err.includes('VT_EXPORT_FLAGGED'), existsSync(join(place.root, 'x.json'))]).toEqual([1, true, false])
   expect((await vtcode(place, ['export', 'atif', id, '--force'])).code).toBe(0)
-}, 60_000)
+})
 
 it('vtcode export says what is wrong: a session or a folder that is not found, a log that was cut, a place outside', async () => {
   const peer = await startPeer([])
@@ -79,7 +79,7 @@ it('vtcode export says what is wrong: a session or a folder that is not found, a
   ] as const) expect((await vtcode(place, ['export', ...args])).err, args.join(' ')).toContain(code)
   expect((await vtcode(place, ['export', 'yaml', 'ses_x'])).code).toBe(2)
   expect((await vtcode(place, ['export', 'folder', 'ses_x'])).err).toContain('--out')
-}, 60_000)
+})
 
 it('vtcode export otel --endpoint sends spans to the collector that is named, by a flag or in own settings, and to nobody else', async () => {
   const taken: { url: string; type: string; body: any }[] = []
@@ -113,4 +113,4 @@ it('vtcode export otel --endpoint sends spans to the collector that is named, by
     expect([told.code, told.err.includes(says)], told.err).toEqual([code, true])
   }
   expect((await vtcode(place, ['export', 'otel', 'ses_one', '--endpoint', url, '--out', 'x'])).code).toBe(2)
-}, 60_000)
+})

@@ -114,7 +114,7 @@ describe('a verification', () => {
     const sleep = nap()
     const { end } = await exec({ script: [proved(`${sleep} & true`), done], allow: ['sleep *', 'true'] })
     expect([end.outcome_code, end.verified]).toEqual(['success', true])
-    expect(await eventually(() => processesWith(sleep).length === 0, 10_000)).toBe(true)
+    expect(await eventually(() => processesWith(sleep).length === 0)).toBe(true)
   })
   it('that wants a terminal fails, and a question is not waited for', async () => {
     const files = { 'ask.sh': 'read answer </dev/tty\n', 'wait.sh': 'read answer || echo nobody\n' }
@@ -131,7 +131,7 @@ describe('a verification', () => {
     const said = completed.filter(({ type, origin }) => type === 'user_message' && origin === 'harness').map(({ text }) => text)
     expect(said[0]).toMatch(/the end\nThe whole output is in \.vtcode\/spool\/[\w.-]+\.$/)
     expect(said[0].length).toBeLessThan(4600)
-  }, 60_000)
+  })
   it('that changes the files it proves is told, and the certificate names them as they were proved', async () => {
     const { at, end, completed } = await exec({ script: [write('made.txt', 'one\n'), done], flags: ['--verify', 'sh fix.sh'], files: { 'fix.sh': 'echo two >>made.txt\n' } })
     expect([end.outcome_code, end.verified]).toEqual(['success', true])

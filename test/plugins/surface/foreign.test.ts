@@ -25,7 +25,7 @@ describe('text of others on the command line', () => {
     const { rest } = await at_terminal.end()
     expect(deceptive.test(foreignIn(rest))).toBe(false)
     expect(rest).toContain('202e')
-  }, 60_000)
+  })
 
   it('of a model, of its tool names and of its server moves, hides and copies nothing', async () => {
     const script = (): Answer[] => [{ content: `look${copies}`, toolCalls: [call(`evil${copies}\u202e`, { path: name })] }, { status: 400, error: { message: `refused${copies}\u202e\u0085` } }]
@@ -44,7 +44,7 @@ describe('text of others on the command line', () => {
       expect([verb, deceptive.test(foreignIn(all)), all.includes('evil\\u')]).toEqual([verb, false, true])
       expect(all).not.toContain('\u001b]')
     }
-  }, 60_000)
+  })
 
   it('is visible in lists that are piped on, too', async () => {
     const at = await place([], { 'vtcode.config.json': JSON.stringify({ policy: { ask: [{ rule: `Write(${name})`, reason: name }] } }) })
@@ -77,7 +77,7 @@ describe('text of others on the command line', () => {
       }))
     }
     expect(wrong).toEqual([])
-  }, 60_000)
+  })
 })
 
 describe('a question of approval', () => {
@@ -109,5 +109,5 @@ describe('a question of approval', () => {
     // The terminal breaks long lines; without its breaks it is the same text.
     expect(screen.replace(/\s+/g, '')).toContain(message.replace(/\s+/g, ''))
     expect(screen.split('\n').slice(-2)[0]).toBe(ending)
-  }, 60_000)
+  })
 })

@@ -55,7 +55,7 @@ describe('help', () => {
     expect(whole.stdout).toMatch(/^ {2}read +Reads a file/m)
     fits(whole.stdout)
     expect((await vtcode(made, ['call', 'unified_file', 'read', '--help'])).stdout).toMatch(/^ {2}--offset_lines +integer +First line, from 1\.$/m)
-  }, 120_000)
+  })
 
   it('of a verb that nobody has names the nearest', async () => {
     await using made = await tempWorkspace()

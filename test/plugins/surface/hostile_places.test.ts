@@ -25,5 +25,5 @@ describe('Where the program looks for a file of its own or of a package', () => 
     // Settings that may be read and are wrong stop the program; everything else is passed over.
     for (const [place, answer] of Object.entries(answers)) expect(answer, place).toMatch(/config|tool-policy|^\.vtcode$/.test(place) ? /^(?:ok|VT_(?:CONFIG|MANIFEST)_[A-Z]+)$/ : /^ok$/)
     expect(resident_mb).toBeLessThan(300)
-  }, 120_000)
+  })
 })

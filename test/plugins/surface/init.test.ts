@@ -72,7 +72,7 @@ describe('at a terminal', () => {
     expect(await person.end()).toMatchObject({ code: 0 })
     expect(readFileSync(settings, 'utf8')).toBe('agent:\n  model: ollama/tiny\npolicy:\n  mode: ask\n')
     expect(readFileSync(join(at.root, '.mcp.json'), 'utf8')).toContain('vtcode')
-  }, 60_000)
+  })
   it.each(['\u001b', '\u0003'])('init that is broken off at any question with %j has written nothing, and says so', async (key) => {
     for (const [at_question] of questions) {
       const { at, env } = await newcomer()
@@ -86,7 +86,7 @@ describe('at a terminal', () => {
       expect(await person.end(), at_question).toMatchObject({ code: 130 })
       expect(written(at), at_question).toEqual([])
     }
-  }, 120_000)
+  })
   it('init whose model does not answer lets a person choose again, keep it, or stop', async () => {
     const { at, env, settings } = await newcomer(project, await localServer({ status: 500 }))
     const person = await typing(at, ['init', '--no-agents', '--no-project-settings', '--no-rules'], { env })
@@ -105,7 +105,7 @@ describe('at a terminal', () => {
     await person.until('Next:')
     await person.end()
     expect(readFileSync(settings, 'utf8')).toBe('agent:\n  model: ollama/big\n')
-  }, 60_000)
+  })
 })
 
 describe('without questions', () => {
@@ -251,7 +251,7 @@ describe('a provider', () => {
       person.terminal.write('\u001b')
       await person.end()
     }
-  }, 60_000)
+  })
 })
 
 describe('AGENTS.md', () => {

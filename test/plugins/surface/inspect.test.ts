@@ -37,7 +37,7 @@ beforeAll(async () => {
   child.stderr!.on('data', (chunk: Buffer) => (err += String(chunk)))
   const [first] = (await once(child.stdout!, 'data')) as [Buffer]
   url = String(first).trim()
-}, 30_000)
+})
 afterAll(async () => {
   const over = once(child, 'close')
   child.kill('SIGINT')
@@ -73,7 +73,7 @@ describe('the server of vtcode inspect', () => {
     foreign.write(`GET /api/facts HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer ${token()}\r\nConnection: close\r\n\r\n`)
     expect(String((await once(foreign, 'data'))[0])).toMatch(/^HTTP\/1\.1 403 /)
     foreign.destroy()
-  }, 60_000)
+  })
 
   it('says who serves each slot and why, plugins and diagnostics, and each setting with its origin', async () => {
     const { body } = await ask('/api/facts')
@@ -88,7 +88,7 @@ describe('the server of vtcode inspect', () => {
     expect(body.settings.find(({ path }: any) => path === 'policy.ask')).toMatchObject({ value: ['Edit(/docs/**)'], layer: 'workspace', file: join(place.root, 'vtcode.config.yaml'), line: 1 })
     writeFileSync(join(place.root, 'vtcode.config.yaml'), 'policy: { ask: ["Edit(/src/**)"] }\n')
     expect((await ask('/api/facts')).body.settings.find(({ path }: any) => path === 'policy.ask')).toMatchObject({ value: ['Edit(/src/**)'] })
-  }, 30_000)
+  })
 
   it('explains a typed call and never makes it; what is no call is refused with what is wrong', async () => {
     const typed = (body: unknown, headers = {}) => ask('/api/explain', { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: typeof body === 'string' ? body : JSON.stringify(body) })
@@ -102,7 +102,7 @@ describe('the server of vtcode inspect', () => {
     expect((await typed('{}', { 'content-type': 'text/plain' })).status).toBe(415)
     // Nothing but the logs of before is there.
     expect(readdirSync(join(place.root, '.vtcode/sessions')).sort()).toEqual(['mcp-editor', 'ses_link', 'ses_one'])
-  }, 30_000)
+  })
 })
 
 describe.skipIf(lacks('chromium'))('the page of vtcode inspect in Chromium', () => {
@@ -160,7 +160,7 @@ describe.skipIf(lacks('chromium'))('the page of vtcode inspect in Chromium', () 
     }
     expect([requests.filter((one) => !one.startsWith(`${origin()}/`)), complaints]).toEqual([[], []])
     await page.close()
-  }, 60_000)
+  })
 
   it('shows the whole page of a session in a frame that reaches nothing, and nothing to a browser without the token', async () => {
     const page = await open(url)
@@ -183,7 +183,7 @@ describe.skipIf(lacks('chromium'))('the page of vtcode inspect in Chromium', () 
     expect(await stranger.locator('#state').innerText()).toBe('Open the address that the terminal printed; this page has no token.')
     expect(await stranger.locator('#rows li, #slots details, #values tr').count()).toBe(0)
     expect(requests.filter((one) => one.includes('/api/'))).toEqual([])
-  }, 60_000)
+  })
 })
 
 it('vtcode inspect says what it cannot take', async () => {
@@ -195,4 +195,4 @@ it('vtcode inspect says what it cannot take', async () => {
     const told = await vtcode(place, ['inspect', ...args])
     expect([told.code, told.out, told.err.includes(text)], `${args.join(' ')}: ${told.err}`).toEqual([code, '', true])
   }
-}, 60_000)
+})

@@ -33,7 +33,7 @@ async function rawServer() {
     send({ id: 'hangs', method: 'tools/call', params: { name: 'probe', arguments: { act: 'wait' }, _meta: { ...meta, progressToken: 1 } } })
     await line(({ method }) => method === 'notifications/progress')
     send({ method: 'notifications/cancelled', params: { requestId: 'hangs', ...(Object.keys(meta).length > 0 && { _meta: meta }) } })
-    await expect.poll(() => existsSync(`${made.root}/told`), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => existsSync(`${made.root}/told`)).toBe(true)
     await call({ name: 'probe', arguments: { act: 'say' }, _meta: meta })
     expect(lines.some(({ id }) => id === 'hangs')).toBe(false)
   }

@@ -50,7 +50,7 @@ describe('over pipes', () => {
       lines.push(...parts.map((line) => JSON.parse(line)))
     })
     const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-    const answer = (id: number) => expect.poll(() => lines.find((line) => line.id === id), { timeout: 30_000 }).toBeDefined().then(() => lines.find((line) => line.id === id)!)
+    const answer = (id: number) => expect.poll(() => lines.find((line) => line.id === id)).toBeDefined().then(() => lines.find((line) => line.id === id)!)
     send({ id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })
     await answer(0)
     const call = (id: number, ms: number, progressToken?: string) => send({ id, method: 'tools/call', params: { name: 'busy', arguments: { ms }, ...(progressToken && { _meta: { progressToken } }) } })
@@ -84,11 +84,11 @@ describe('over pipes', () => {
     `
     const parent = spawn(process.execPath, ['--input-type=module', '-e', client], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'pipe', 'inherit'] })
     const server = Number(await new Promise((resolve) => parent.stdout.once('data', (chunk) => resolve(String(chunk)))))
-    await expect.poll(() => made.read('pid'), { timeout: 30_000 }).toMatch(/\d\n/)
+    await expect.poll(() => made.read('pid')).toMatch(/\d\n/)
     parent.kill('SIGKILL')
-    await expect.poll(() => gone(server), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => gone(server)).toBe(true)
     // In the sandbox its number is another; outside nobody sleeps that long in this folder.
-    await expect.poll(() => sleepers(made.root), { timeout: 10_000 }).toEqual([])
+    await expect.poll(() => sleepers(made.root)).toEqual([])
   })
 })
 
@@ -207,7 +207,7 @@ describe('what is written down', () => {
     child.stdout.on('data', (chunk) => (stdout += chunk))
     child.stderr.on('data', (chunk) => (stderr += chunk))
     for (const message of messages) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-    await expect.poll(() => stdout.split('\n').length, { timeout: 60_000 }).toBe(messages.length + 1)
+    await expect.poll(() => stdout.split('\n').length).toBe(messages.length + 1)
     child.stdin.end()
     await once(child, 'close')
     expect(stdout.trim().split('\n').map((line) => JSON.parse(line).id).sort()).toEqual([1, 2, 3, 4, 5])

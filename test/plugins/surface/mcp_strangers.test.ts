@@ -81,7 +81,7 @@ describe('a client over HTTP', () => {
     const own = await begin()
     await (await post(call('{"action":"write","path":"b.txt","content":"x"}'), own)).text()
     const sessions = join(made.root, '.vtcode/sessions')
-    await expect.poll(() => readdirSync(sessions).filter((name) => name.startsWith('mcp-')).length, { timeout: 30_000 }).toBeGreaterThan(0)
+    await expect.poll(() => readdirSync(sessions).filter((name) => name.startsWith('mcp-')).length).toBeGreaterThan(0)
     expect(readdirSync(sessions).join()).not.toContain(own['mcp-session-id'])
     const seen = await post(JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'unified_exec', arguments: { action: 'run', command: 'ls -aR .vtcode' } } }), await begin())
     expect(await seen.text()).not.toContain(own['mcp-session-id'])

@@ -36,7 +36,7 @@ describe('the way of an author', () => {
     expect((await vtcode(made, ['plugins', 'types', 'my-ts'])).code).toBe(0)
     expect(compile()).toMatch(/my_ts\.ts.*not assignable/)
     expect((await vtcode(made, ['plugins', 'types', 'my-ts', '--check'])).code).toBe(0)
-  }, 120_000)
+  })
   it('writes types of every form of schema, and over no file of somebody else', async () => {
     await using made = await tempWorkspace({
       'p/vtcode.yaml': "name: all_forms\ndescription: x\neffects: [read]\nmodule: ./a.js\ninput:\n  required: [a]\n  properties:\n    a: { enum: [one, \"it's\"], description: 'Ends a comment: */ export const x = 1' }\n    b: { type: array, items: { type: [string, 'null'] } }\n    \"c'd\": { type: integer, default: 3 }\n    e: { $ref: '#/$defs/point' }\n    f: { contentEncoding: base64 }\n  $defs: { point: { type: object, required: [x], properties: { x: { type: number } } } }\n",
@@ -69,5 +69,5 @@ describe('the way of an author', () => {
     mkdirSync(join(made.root, 'v/node_modules'))
     for (const name of ['vtcode', 'vitest']) symlinkSync(name === 'vtcode' ? project : join(project, 'node_modules', name), join(made.root, 'v/node_modules', name))
     expect(execFileSync(process.execPath, [join(project, 'node_modules/vitest/vitest.mjs'), 'run', '--root', join(made.root, 'v')], { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: made.home } })).toMatch(/1 passed/)
-  }, 60_000)
+  })
 })

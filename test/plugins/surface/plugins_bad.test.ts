@@ -73,7 +73,7 @@ it.each<Row>([
     // A guard that cannot be started has not agreed: the calls that it covers are told of it.
     expect(JSON.stringify(read)).toMatch(/VT_HOOK_FAILED|exit code 126|VT_POLICY_NEEDS_APPROVAL/)
   }
-}, 120_000)
+})
 
 it('an archive whose hash is said wrong is refused, and with the right one it is installed', async () => {
   await using made = await tempWorkspace({ 'bad/SKILL.md': skill })

@@ -66,7 +66,7 @@ it('a marketplace of Claude, as a folder or a git repository, is searched by wor
   expect(JSON.parse((await vtcode(made, ['call', 'greeter_hello'])).stdout).output).toEqual({ said: 'hello' })
   expect((await plugins(made, [folder], 'add', 'out', '--yes')).stderr).toMatch(/out of .* cannot be added: its source .* leads out of the index\. Nothing was changed/)
   expect((await plugins(made, [folder], 'add', 'nowhere', '--yes')).stderr).toMatch(/no index offers 'nowhere', and not all of them could be read whole: .*Nothing was changed/)
-}, 60_000)
+})
 
 it('an index of the web is held to its hashes: of an archive, of a commit, of the files; one that lies is refused and leaves nothing behind', async () => {
   await using made = await tempWorkspace({ ...plugin('src/acme'), ...plugin('src/repo', 'from git') })
@@ -125,7 +125,7 @@ it('an index of the web is held to its hashes: of an archive, of a commit, of th
   expect(installed(made)).toEqual([])
   expect((await here({ name: 'repo', source: { ...source, sha: commit } })).code).toBe(0)
   expect(JSON.parse((await vtcode(made, ['call', 'repo_hello'])).stdout).output).toEqual({ said: 'from git' })
-}, 60_000)
+})
 
 it('a registry of npm is searched by keyword and scope, and what it attests of a package is shown before consent; an attestation of other bytes is refused', async () => {
   await using made = await tempWorkspace({
@@ -168,7 +168,7 @@ it('a registry of npm is searched by keyword and scope, and what it attests of a
   const added = await plugins(made, [], 'add', 'npm:@acme/tools', '--yes')
   expect([added.code, added.stderr]).toEqual([0, expect.stringMatching(/^source {2}npm .*sha512-.*\nbuilt {3}from https:\/\/github\.com\/acme\/tools at c0ffee/)])
   expect(lock(made)['acme-tools']).toMatchObject({ version: '1.2.3', source: { type: 'npm', integrity: `sha512-${digest('base64')}` } })
-}, 60_000)
+})
 
 it('an index that cannot be read is named and keeps no other from being searched; two that offer one name are told apart; a repository sets none', async () => {
   await using made = await tempWorkspace({ ...plugin('one/acme'), ...plugin('two/acme'), 'one/index.json': JSON.stringify({ plugins: [{ name: 'acme', source: './acme' }] }), 'two/index.json': JSON.stringify({ plugins: [{ name: 'acme', source: './acme' }] }), 'bad.json': '{', 'none.json': '{"name":"x"}', 'none/readme.md': '' })

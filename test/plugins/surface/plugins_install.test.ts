@@ -390,7 +390,7 @@ describe('what npm and a registry say of a package', () => {
     } finally {
       server.close()
     }
-  }, 120_000)
+  })
 })
 
 describe('--deps', () => {
@@ -610,7 +610,7 @@ describe('what was installed', () => {
     expect((await plugins(made, 'remove', 'other')).code).toBe(1)
     expect(readdirSync(at(made, 'plugins'))).toEqual(['acme'])
     expect(await answer(made)).toEqual({ said: 'newer' })
-  }, 120_000)
+  })
 })
 
 describe('a lock', () => {

@@ -33,7 +33,7 @@ it('a repository behind ssh comes by git+ssh:// and by user@host:path, without a
   expect(readFileSync(join(made.home, 'ssh.log'), 'utf8')).toMatch(/BatchMode=yes.*git@machine\.example.*git-upload-pack/)
   const refused = await vtcode(made, ['plugins', 'add', 'git@machine.example:far', '--yes'], { env: shell(made, 'echo "Permission denied (publickey)." >&2; exit 255') })
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/git failed: .*Permission denied \(publickey\)[^]*Nothing was changed/) })
-}, 60_000)
+})
 
 it('Ctrl-C while a plugin is being brought ends it with what it had started, and leaves nothing half-installed', async () => {
   await using made = await tempWorkspace({ 'far/vtcode.yaml': tool })
@@ -41,12 +41,12 @@ it('Ctrl-C while a plugin is being brought ends it with what it had started, and
   const child = spawn(process.execPath, [bin, 'plugins', 'add', 'git@machine.example:far', '--yes'], { cwd: made.root, env: surroundings(made, env) })
   const ended = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
   const started = join(made.home, 'started')
-  await expect.poll(() => existsSync(started) && readFileSync(started, 'utf8').trim() !== '', { timeout: 30_000 }).toBe(true)
+  await expect.poll(() => existsSync(started) && readFileSync(started, 'utf8').trim() !== '').toBe(true)
   child.kill('SIGINT')
   expect(await ended).toBe(130)
   expect([readdirSync(folder(made)), existsSync(join(made.home, '.vtcode/plugins.lock.json'))]).toEqual([[], false])
-  await expect.poll(() => existsSync(`/proc/${readFileSync(started, 'utf8').trim()}`), { timeout: 10_000 }).toBe(false)
-}, 60_000)
+  await expect.poll(() => existsSync(`/proc/${readFileSync(started, 'utf8').trim()}`)).toBe(false)
+})
 
 it('a bundle of MCP is installed from its .mcpb file: its server is one of ours, with the programs of the archive as they were packed', async () => {
   const manifest = { manifest_version: '0.3', name: 'bundled', version: '1.2.0', description: 'Looks.', author: { name: 'a' }, server: { type: 'node', entry_point: 'server.cjs', mcp_config: { command: 'node', args: ['${__dirname}/server.cjs'], env: {} } } }
@@ -61,7 +61,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   expect(['tool.sh', 'plain.sh'].map((name) => statSync(join(folder(made), 'bundled/bin', name)).mode & 0o111)).toEqual([0o111, 0])
   const called = await vtcode(made, ['-c', 'policy.allow=["mcp__plugin_bundled_bundled__look"]', 'call', 'mcp__plugin_bundled_bundled__look'])
   expect(JSON.parse(called.stdout)).toMatchObject({ ok: true, text: 'seen' })
-}, 60_000)
+})
 
 it('a package of 10,000 files is installed whole, and once one of them is changed nothing of it runs', async () => {
   await using made = await tempWorkspace({ 'big/vtcode.yaml': tool.replace(/run: .*/, 'run: [echo, hello]') })
@@ -74,4 +74,4 @@ it('a package of 10,000 files is installed whole, and once one of them is change
   expect(await call()).toMatchObject({ ok: true })
   writeFileSync(join(folder(made), 'big/data/9999'), 'changed')
   expect(await call()).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_LOCK', message: expect.stringContaining('data/9999') } })
-}, 60_000)
+})

@@ -109,7 +109,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     // Without it the same command and server see and write all of that; modules have one of their own.
     expect((await run('-c', 'sandbox.plugins=off')).map(({ examples }) => examples.failed)).toEqual([1, 0, 1])
     expect(existsSync(join(root, 'evil'))).toBe(true)
-  }, 60_000)
+  })
 
   it('reads a folder of loose manifests beside what a project keeps there', async () => {
     const files = { 'tools/package.json': '{"name":"x","version":"1.0.0"}', 'tools/tsconfig.json': '{}', 'tools/hello.yaml': 'name: hello\ndescription: x\nrun: [echo, hello]\n' }

@@ -87,5 +87,5 @@ describe('settings of a repository with', () => {
     expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining('waiting') })
     const shown = await vtcode(made, ['trust'])
     expect(shown.stderr).not.toContain('VT_INTERNAL')
-  }, 30_000)
+  })
 })

@@ -104,7 +104,7 @@ describe('a session', () => {
     expect(told).not.toContain('\n50000\n')
     expect((await vtcode(place, ['sessions', 'delete', sessionOf(place)])).code).toBe(0)
     expect(written()).toBeUndefined()
-  }, 60_000)
+  })
 
   it('whose last line is torn goes on without it, one damaged elsewhere is refused until it is repaired', async () => {
     const { place } = await scene(script)
@@ -234,7 +234,7 @@ describe('a session', () => {
     expect(readdirSync(away)).toEqual([])
     // Texts that are gone are written anew; a lock that is none holds nobody up.
     expect(await resumed(() => (rmSync(join(folder, 'prompts'), { recursive: true }), execFileSync('mkfifo', [join(folder, 'lock')])))).toEqual([0, undefined])
-  }, 120_000)
+  })
 
   it('that is not there, and a disk that takes no journal, are said', async () => {
     const { place } = await scene([{ content: 'ok' }])

@@ -44,7 +44,7 @@ it('vtcode review finds a planted fault, drops what speaks of no line of the dif
   expect(await vtcode(place, ['review'])).toMatchObject({ code: 1, out: '', err: expect.stringContaining('VT_REVIEW_NO_FINDINGS') })
   const outline = await vtcode(place, ['trace', 'ses_one', '--format', 'text'])
   expect(outline.out).toContain('(review)')
-}, 60_000)
+})
 
 it('vtcode review looks at what is staged, at one commit or at a branch, asks no model where nothing changed, and says what it does not take', async () => {
   const { peer, place, put } = await repository([{ content: 'x' }, said({ ...finding, path: 'gone.js', line_number: 3 }, finding), { content: 'x' }, said(finding), { content: 'x' }, said({ ...finding, path: 'src/end.js' })])
@@ -69,7 +69,7 @@ it('vtcode review looks at what is staged, at one commit or at a branch, asks no
     expect([told.code, told.err.includes(text)], `${args.join(' ')}: ${told.err}`).toEqual([code, true])
   }
   expect(peer.bodies).toHaveLength(asked)
-}, 60_000)
+})
 
 it('vtcode review starts no program of the repository that it reads, and tells of no file of others', async () => {
   const { peer, place, put } = await repository([{ content: 'x' }, said(finding)])
@@ -94,4 +94,4 @@ it('vtcode review starts no program of the repository that it reads, and tells o
   put('.git/objects/info/alternates', '/nowhere/objects\n')
   expect(await vtcode(place, ['review'])).toMatchObject({ code: 1, out: '', err: expect.stringContaining("it borrows objects from '/nowhere/objects'") })
   expect(peer.bodies).toHaveLength(2)
-}, 60_000)
+})

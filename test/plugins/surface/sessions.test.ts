@@ -49,7 +49,7 @@ it('vtcode sessions says which are in use and which were killed, and finds those
   expect((await vtcode(elsewhere, ['resume', '--all', 'ses_nowhere', 'on'])).err).toContain('VT_SESSION_NOT_FOUND')
   expect((await vtcode(elsewhere, ['sessions', '--text'])).out).toBe('There are no sessions.\n')
   expect((await list())[0].status).toBe('completed')
-}, 60_000)
+})
 
 it('vtcode sessions gc deletes what is beyond the bounds: the oldest first, nothing with a name or in use, and what was kept for it', async () => {
   const peer = await startPeer(Array.from({ length: 5 }, () => ({ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x', mode: 'overwrite' })] })).flatMap((step) => [step, { content: 'ok' }]))
@@ -101,7 +101,7 @@ it('vtcode sessions gc goes by age and by size too; 0 is no bound, and a reposit
   symlinkSync(away, folder('ses_link'))
   expect(await gc('-c', 'sessions.max_total_mb=1')).toEqual(['ses_b', 'ses_c'])
   expect([await ids(), existsSync(away)]).toEqual([[], true])
-}, 60_000)
+})
 
 it('a conversation outlives the records of many single calls', async () => {
   const peer = await startPeer([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }])

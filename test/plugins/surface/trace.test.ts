@@ -37,7 +37,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     }
     put('ses_large', large.end().text)
     browser = await startBrowser()
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await place?.[Symbol.asyncDispose]()
@@ -85,7 +85,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     const dark = await open(`${url}#step-4`, { colorScheme: 'dark' })
     expect(await focused(dark)).toBe('step-4')
     expect(await seriousFaults(dark)).toEqual([])
-  }, 60_000)
+  })
 
   it('is whole without its script, and makes no element of text', async () => {
     const url = await make('ses_evil')
@@ -99,13 +99,13 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     expect([text.length < 150_000, text.includes('more letters are in the log; --full shows it')]).toEqual([true, true])
     await make('ses_evil', '--full')
     expect(readFileSync(join(place.root, 'trace-ses_evil.html'), 'utf8').length).toBeGreaterThan(200_000)
-  }, 60_000)
+  })
 
   it('lays two runs side by side at the first call that differs', async () => {
     const page = await open(await make('ses_one', '--compare', 'ses_two'))
     expect(await page.locator('#difference').innerText()).toMatch(/^2 first difference[^]*"pattern":"a"[^]*"pattern":"b"/)
     expect(await seriousFaults(page)).toEqual([])
-  }, 60_000)
+  })
 
   it('of 10,000 calls is less than 10 MiB, and keys and filters look at an index', async () => {
     const page = await open(await make('ses_large'))
@@ -119,7 +119,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     await page.keyboard.type('echo 7-3-')
     expect(await page.locator('#said').innerText()).toBe('10 matches')
     expect(complaints).toEqual([])
-  }, 60_000)
+  })
 })
 
 it('vtcode trace prints an outline, reads logs and folders by their path, and says what is wrong', async () => {
@@ -132,7 +132,7 @@ it('vtcode trace prints an outline, reads logs and folders by their path, and sa
     const { code, err } = await vtcode(place, ['trace', ...args])
     expect([code !== 0, err.includes(text)], `${args.join(' ')}: ${err}`).toEqual([true, true])
   }
-}, 60_000)
+})
 
 it('vtcode trace reads ATIF: what vtcode wrote says the same again, what others wrote is shown, and what is none is refused with its place', async () => {
   const foreign = {
@@ -158,15 +158,15 @@ it('vtcode trace reads ATIF: what vtcode wrote says the same again, what others 
   for (const [path, says] of [['wrong.json', 'steps[0].source has to be system, user or agent'], ['cut.json', 'it is no JSON']] as const) {
     expect(await vtcode(place, ['trace', path])).toMatchObject({ code: 1, out: '', err: expect.stringMatching(new RegExp(`VT_EXPORT_INVALID: [^]*${says.replace(/[[\]]/g, '\\$&')}`)) })
   }
-}, 60_000)
+})
 
 it('vtcode trace --open hands the page to the browser that the user names, and says where none is', async () => {
   await using place = await home({ url: 'http://127.0.0.1:9' }, { 'kept/events.jsonl': eventful().text })
   const browser = join(place.home, 'browser')
   writeFileSync(browser, `#!/bin/sh\necho "$1" > ${place.home}/opened\n`, { mode: 0o755 })
   expect(await vtcode(place, ['trace', 'kept', '--out', 'größe 1.html', '--open'], { env: { BROWSER: browser } })).toMatchObject({ code: 0, out: 'größe 1.html\n', err: '' })
-  await eventually(() => existsSync(join(place.home, 'opened')), 10_000)
+  await eventually(() => existsSync(join(place.home, 'opened')))
   expect(readFileSync(join(place.home, 'opened'), 'utf8').trim()).toBe(pathToFileURL(join(place.root, 'größe 1.html')).href)
   const none = await vtcode(place, ['trace', 'kept', '--open'], { env: { PATH: '/nonexistent' } })
   expect([none.code, none.err]).toEqual([0, 'vtcode: info: No browser was found; open the file yourself.\n'])
-}, 60_000)
+})

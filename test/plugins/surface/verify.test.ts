@@ -109,7 +109,7 @@ describe('vtcode verify', () => {
     expect((await vtcode(at, ['verify', 'link.json'])).out).not.toContain('different')
     forge('ansi.json', { commands: [ran('echo \u001b[2Jgone')] })
     expect((await vtcode(at, ['verify', 'ansi.json'])).out).not.toContain('\u001b')
-  }, 60_000)
+  })
   it('refuses one of 1 GB and one outside of the workspace', async () => {
     const { at } = await certified()
     writeFileSync(join(at.root, 'large.json'), '')

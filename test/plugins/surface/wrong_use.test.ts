@@ -61,7 +61,7 @@ describe('a verb', () => {
       expect([use, code, stdout, stderr]).toEqual([use, exit, expect.stringMatching(out), expect.stringMatching(err)])
       expect(stderr).not.toMatch(/\n {4}at |VT_INTERNAL|undefined/)
     }
-  }, 60_000)
+  })
 
   it('is in the table, and a flag that it has not is an error of every one', async () => {
     await using made = await tempWorkspace()

@@ -1,25 +1,27 @@
 import { describe, expect, it } from 'vitest'
-import { call, error, eventually, nap, output, processesWith } from '../../support/exec.js'
+import { call, error, eventually, nap, output, processesWith, readOn } from '../../support/exec.js'
 import { drivesSession } from '../../support/session.js'
 
 const driven = drivesSession()
 const start = driven.run
+/** Starts a program that says `up`, and waits for that. */
+const up = async (command: string): Promise<void> => void (await readOn(driven.booted, await start({ command }), 'up\n'))
 const close = driven.on('close')
 const write = driven.on('write')
 
 describe('close', () => {
   it('ends the whole tree, answers the last output and forgets the session', async () => {
     const left = nap()
-    await start({ command: `trap "echo bye; exit 4" TERM; echo up; (${left}) & wait` })
-    expect(await close()).toMatchObject({ running: false, exit_code: 4, signal: null, stdout: 'bye\n' })
+    await up(`trap "echo bye; exit 4" TERM; (${left}) & echo up; wait`)
+    expect(await close({ grace_ms: 10_000 })).toMatchObject({ running: false, exit_code: 4, signal: null, stdout: 'bye\n' })
     expect(processesWith(left.replace(' ', '\0'))).toEqual([])
     expect(await error(driven.booted, { action: 'poll', session_id: 's' })).toMatchObject({ code: 'VT_EXEC_SESSION' })
   })
 
   it('sends the signal that is asked for, then SIGKILL after the grace', async () => {
-    await start({ command: 'trap "exit 9" INT; while :; do sleep 0.05; done' })
-    expect(await close({ signal: 'SIGINT' })).toMatchObject({ exit_code: 9 })
-    await start({ command: 'trap "" TERM INT HUP; while :; do sleep 0.05; done' })
+    await up('trap "exit 9" INT; echo up; while :; do sleep 0.05; done')
+    expect(await close({ signal: 'SIGINT', grace_ms: 10_000 })).toMatchObject({ exit_code: 9 })
+    await up('trap "" TERM INT HUP; echo up; while :; do sleep 0.05; done')
     const began = Date.now()
     expect(await close({ grace_ms: 300 })).toMatchObject({ exit_code: null, signal: 'SIGKILL' })
     expect(Date.now() - began).toBeLessThan(20_000)
@@ -37,12 +39,13 @@ describe('close', () => {
   it('names what left the session and runs on', async () => {
     const left = nap()
     await start({ command: `setsid ${left} >/dev/null 2>&1 & sleep 60` })
+    expect(await eventually(() => processesWith(left.replace(' ', '\0')).length === 1)).toBe(true)
     expect((await call(driven.booted, { action: 'close', session_id: 's' })).notices?.map(({ code }) => code)).toEqual(['VT_EXEC_SURVIVORS'])
     for (const pid of processesWith(left.replace(' ', '\0'))) process.kill(pid, 'SIGKILL')
   })
 
   it('just forgets a session that has ended', async () => {
-    await start({ command: 'echo over; exit 2' })
+    await start({ command: 'echo over; exit 2', yield_time_ms: 30_000 })
     expect(await close()).toMatchObject({ running: false, exit_code: 2, stdout: '' })
     expect((await output(driven.booted, { action: 'list' })).sessions).toEqual([])
   })

@@ -150,7 +150,7 @@ it('nothing of a snippet is left in the temporary folder', async () => {
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-code-'))).toEqual([])
 })
 
-it.skipIf(lacks('python3'))('the folder of a snippet whose program was killed is removed by the next one, and never that of a program that lives', { timeout: 60_000 }, async () => {
+it.skipIf(lacks('python3'))('the folder of a snippet whose program was killed is removed by the next one, and never that of a program that lives', async () => {
   const place = join(booted.home, 'tmp')
   mkdirSync(place)
   const folders = (): string[] => readdirSync(place).filter((name) => name.startsWith('vtcode-code-'))

@@ -3,11 +3,11 @@ import { createInterface } from 'node:readline'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { expect, it } from 'vitest'
 import { bin } from '../../support/program.js'
-import { bootExec, eventually, nap, output, processesWith } from '../../support/exec.js'
+import { bootExec, eventually, nap, output, processesWith, readOn } from '../../support/exec.js'
 
 const left = (long: string): number => processesWith(long.replace(' ', '\0')).length
 /** Far more than the second that it takes: a busy machine is no failure. */
-const patience = 15_000
+const patience = 60_000
 
 interface Server {
   process: ChildProcess
@@ -80,7 +80,7 @@ it('the program that is interrupted in a terminal leaves it as it was, and no co
   const on = (action: string, input: object) => output(booted, { action, session_id: 's', yield_time_ms: 300, ...input })
   await on('run', { command: ['bash', '--norc', '-i'], tty: true })
   const settings = async (): Promise<string> => {
-    await on('write', { input: `stty -a > ${workspace.home}/stty; echo wri''tten\n`, yield_time_ms: 5000 })
+    await readOn(booted, await on('write', { input: `stty -a > ${workspace.home}/stty; echo wri''tten\n` }), 'written')
     return (await workspace.read('../home/stty'))!
   }
   const before = await settings()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bootExec, call, error, output } from '../../support/exec.js'
+import { bootExec, call, error, output, readOn } from '../../support/exec.js'
 import { drivesSession } from '../../support/session.js'
 
 const driven = drivesSession()
@@ -8,10 +8,10 @@ describe('continue', () => {
   it('writes when there is something to write, else polls', async () => {
     await driven.run({ command: 'cat; sleep 0.3; echo late' })
     const go = driven.on('continue')
-    expect(await go({ input: 'hello\n', yield_time_ms: 3000 })).toMatchObject({ stdout: 'hello\n', running: true })
+    expect(await go({ input: 'hello\n', yield_time_ms: 30_000 })).toMatchObject({ stdout: 'hello\n', running: true })
     expect(await go({ input: '', keys: [], yield_time_ms: 0 })).toMatchObject({ stdout: '', running: true })
     await go({ keys: ['ctrl-d'], yield_time_ms: 0 })
-    expect(await go({ yield_time_ms: 5000 })).toMatchObject({ stdout: 'late\n', running: false })
+    expect(await readOn(driven.booted, await go({ yield_time_ms: 30_000 }))).toMatchObject({ text: 'late\n', running: false })
     expect(await go()).toMatchObject({ stdout: '', exit_code: 0 })
     expect(await error(driven.booted, { action: 'continue', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED' })
   })

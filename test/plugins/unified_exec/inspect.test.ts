@@ -14,7 +14,7 @@ const inspect = (input: object = {}) => output(booted, { action: 'inspect', sess
 
 describe('inspect', () => {
   it('shows the ends of a log without consuming it', async () => {
-    await run({ command: 'seq 1 10; echo oops >&2', background: true })
+    await run({ command: 'seq 1 10; echo oops >&2', background: true, yield_time_ms: 30_000 })
     expect(await inspect({ stream: 'stdout', head_lines: 2, tail_lines: 1 })).toMatchObject({ output: '1\n2\n[… 7 lines omitted …]\n10\n', total_lines: 10, truncated: true })
     expect(await inspect({ stream: 'stdout', head_lines: 5, tail_lines: 5 })).toMatchObject({ output: '1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n', truncated: false })
     expect(await inspect({ stream: 'stdout', head_lines: 0, tail_lines: 0 })).toMatchObject({ output: '[… 10 lines omitted …]\n', total_lines: 10 })

@@ -1,6 +1,6 @@
 import type { Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, call, error, nap, output, processesWith } from '../../support/exec.js'
+import { bootExec, call, error, eventually, nap, output, processesWith, readOn } from '../../support/exec.js'
 
 let booted: Booted
 beforeEach(async () => {
@@ -13,8 +13,9 @@ describe('list', () => {
   it('shows what runs and what has ended, oldest first, with live values', async () => {
     await output(booted, { command: 'exit 3', session_id: 'first' })
     await output(booted, { command: ['sleep', '30'], session_id: 'second', background: true })
-    await output(booted, { command: `echo ${'é'.repeat(400)}; sleep 0.4; echo more; sleep 30`, session_id: 'third', yield_time_ms: 250 })
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    await output(booted, { command: `echo ${'é'.repeat(400)}; until [ -e go ]; do sleep 0.02; done; echo more; sleep 600`, session_id: 'third', yield_time_ms: 250 }).then((answer) => readOn(booted, answer, '\n'))
+    await booted.write('go', '')
+    expect(await eventually(async () => (await sessions())[2].unread_bytes === 5)).toBe(true)
     const [first, second, third] = await sessions()
     expect(first).toMatchObject({ session_id: 'first', command: 'exit 3', cwd: '.', backend: 'pipe', running: false, exit_code: 3, unread_bytes: 0 })
     expect(second).toMatchObject({ session_id: 'second', command: ['sleep', '30'], running: true, exit_code: null })
@@ -52,14 +53,14 @@ describe('list', () => {
     // Every refused one can be had afterwards.
     expect(await output(booted, { command: 'echo still here' })).toMatchObject({ stdout: 'still here\n' })
     expect((await sessions()).filter(({ running }: { running: boolean }) => running)).toEqual([])
-  }, 60_000)
+  })
 
   it('drives 32 programs at once, each with its own input and output', async () => {
     const ids = Array.from({ length: 32 }, (_, index) => `p${index}`)
     await Promise.all(ids.map((session_id, index) => output(booted, { command: ['cat'], session_id, yield_time_ms: 250, tty: index % 4 === 0 })))
-    const answers = await Promise.all(ids.map((session_id) => output(booted, { action: 'write', session_id, input: `I am ${session_id}\n`, yield_time_ms: 3000 })))
-    answers.forEach((answer, index) => expect(answer.stdout ?? answer.output).toContain(`I am p${index}`))
-    await Promise.all(ids.map((session_id) => output(booted, { action: 'write', session_id, eof: true, yield_time_ms: 5000 })))
+    const answers = await Promise.all(ids.map((session_id) => output(booted, { action: 'write', session_id, input: `I am ${session_id}\n`, yield_time_ms: 0 }).then((answer) => readOn(booted, answer, `I am ${session_id}`))))
+    answers.forEach(({ text }, index) => expect(text).toContain(`I am p${index}`))
+    await Promise.all(ids.map((session_id) => output(booted, { action: 'write', session_id, eof: true, yield_time_ms: 30_000 }).then((answer) => readOn(booted, answer))))
     expect((await sessions()).filter(({ running }: { running: boolean }) => running)).toEqual([])
   })
 

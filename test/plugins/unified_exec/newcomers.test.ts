@@ -106,7 +106,7 @@ describe.skipIf(none)(`what steers programs and a command in the sandbox makes a
   it('is put aside at each look at a command that runs on, and at its end', async () => {
     const { output } = (await run({ command: 'touch .envrc; sleep 1; touch .mcp.json', background: true })) as unknown as { output: { session_id: string } }
     expect(await eventually(async () => (await call(booted, { action: 'poll', session_id: output.session_id, yield_time_ms: 0 })) && !there('.envrc') && aside().length > 0)).toBe(true)
-    expect(await eventually(() => aside().length === 2 && !there('.mcp.json'), 10_000)).toBe(true)
+    expect(await eventually(() => aside().length === 2 && !there('.mcp.json'))).toBe(true)
   })
 
   it('costs little where repositories are many: git writes in the first ones and in that of the working directory, and the others are told', async () => {

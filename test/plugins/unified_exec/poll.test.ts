@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { bootExec, call, error, output } from '../../support/exec.js'
+import { bootExec, call, error, eventually, output, readOn } from '../../support/exec.js'
 import { drivesSession } from '../../support/session.js'
 
 const driven = drivesSession()
 const { run } = driven
 const poll = driven.on('poll')
+/** A line of a program that waits until a file is there. */
+const until = (file: string): string => `until [ -e ${file} ]; do sleep 0.02; done`
 
 describe('poll', () => {
   it('delivers every byte once, in order, until the end', async () => {
@@ -19,30 +21,35 @@ describe('poll', () => {
   })
 
   it('returns as soon as output is followed by silence, and at once when nothing is waited for', async () => {
-    await run({ command: 'sleep 0.6; echo now; sleep 30' })
+    await run({ command: `${until('go')}; echo now; sleep 600` })
     const began = Date.now()
-    expect(await poll({ yield_time_ms: 20_000 })).toMatchObject({ stdout: 'now\n', running: true, next: { tool: 'unified_exec', input: { action: 'poll', session_id: 's' } } })
-    expect(Date.now() - began).toBeLessThan(15000)
+    const polled = poll({ yield_time_ms: 30_000 })
+    await driven.booted.write('go', '')
+    expect(await polled).toMatchObject({ stdout: 'now\n', running: true, next: { tool: 'unified_exec', input: { action: 'poll', session_id: 's' } } })
+    expect(Date.now() - began).toBeLessThan(25_000)
     const idle = Date.now()
     for (let count = 0; count < 50; count++) await poll({ yield_time_ms: 0 })
     expect(Date.now() - idle).toBeLessThan(20_000)
   })
 
   it('may be repeated from the cursor of an earlier answer', async () => {
-    const first = await run({ command: 'echo a; sleep 0.5; echo b; sleep 0.5; echo c' })
-    expect(first).toMatchObject({ stdout: 'a\n', cursor: 2 })
-    const second = await poll({ cursor: first.cursor })
+    const first = await readOn(driven.booted, await run({ command: `echo a; ${until('go')}; echo b; sleep 600` }), 'a\n')
+    expect(first).toMatchObject({ text: 'a\n', cursor: 2 })
+    await driven.booted.write('go', '')
+    const second = await poll({ cursor: first.cursor, yield_time_ms: 30_000 })
     expect(second.stdout).toBe('b\n')
-    expect((await poll({ cursor: first.cursor })).stdout).toMatch(/^b\n/)
-    expect((await poll({ cursor: 0 })).stdout).toMatch(/^a\nb\n/)
-    expect((await poll({ cursor: 3 })).stdout).toMatch(/^b\n/)
+    expect((await poll({ cursor: first.cursor, yield_time_ms: 0 })).stdout).toMatch(/^b\n/)
+    expect((await poll({ cursor: 0, yield_time_ms: 0 })).stdout).toMatch(/^a\nb\n/)
+    expect((await poll({ cursor: 3, yield_time_ms: 0 })).stdout).toMatch(/^b\n/)
   })
 
   it('does not deliver half of a character or of an escape sequence', async () => {
-    const command = "printf 'a\\342\\202'; sleep 0.6; printf '\\254b\\033[3'; sleep 0.6; printf '1mc\\n'"
-    expect((await run({ command })).stdout).toBe('a')
-    expect((await poll({ yield_time_ms: 5000 })).stdout).toBe('€b')
-    expect((await poll({ yield_time_ms: 5000 })).stdout).toBe('c\n')
+    const command = `printf 'a\\342\\202'; ${until('one')}; printf '\\254b\\033[3'; ${until('two')}; printf '1mc\\n'`
+    expect((await readOn(driven.booted, await run({ command }), 'a')).text).toBe('a')
+    await driven.booted.write('one', '')
+    expect((await poll({ yield_time_ms: 30_000 })).stdout).toBe('€b')
+    await driven.booted.write('two', '')
+    expect((await poll({ yield_time_ms: 30_000 })).stdout).toBe('c\n')
   })
 
   it('knows the sessions of its own session only', async () => {
@@ -53,18 +60,20 @@ describe('poll', () => {
   })
 
   it('finds a session ended that nobody called for too long', async () => {
-    await using idle = await bootExec({ config: { exec: { idle_secs: 1 } } })
+    await using idle = await bootExec({ config: { exec: { idle_secs: 3 } } })
     await output(idle, { command: ['sleep', '60'], session_id: 's', yield_time_ms: 250 })
     for (let turn = 0; turn < 4; turn++) {
-      await new Promise((resolve) => setTimeout(resolve, 400))
+      await new Promise((resolve) => setTimeout(resolve, 1000))
       expect(await output(idle, { action: 'poll', session_id: 's', yield_time_ms: 0 })).toMatchObject({ running: true })
     }
-    await new Promise((resolve) => setTimeout(resolve, 1800))
+    // The list is no call on it.
+    expect(await eventually(async () => !(await output(idle, { action: 'list' })).sessions[0].running)).toBe(true)
     expect(await output(idle, { action: 'poll', session_id: 's', yield_time_ms: 0 })).toMatchObject({ running: false, timed_out: true })
   })
 
   it('answers for a background command what it printed in between', async () => {
-    await call(driven.booted, { command: 'sleep 0.3; echo done; exit 5', background: true, session_id: 's' })
-    expect(await poll({ yield_time_ms: 5000 })).toMatchObject({ stdout: 'done\n', exit_code: 5, running: false })
+    await call(driven.booted, { command: `${until('go')}; echo done; exit 5`, background: true, session_id: 's' })
+    await driven.booted.write('go', '')
+    expect(await readOn(driven.booted, await poll({ yield_time_ms: 30_000 }))).toMatchObject({ text: 'done\n', exit_code: 5, running: false })
   })
 })

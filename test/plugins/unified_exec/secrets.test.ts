@@ -90,11 +90,16 @@ describe('the secrets in a spool file', () => {
 
   it('are in no file that could not be cleaned: it is emptied', async () => {
     await using booted = await bootExec()
-    await booted.write('slow.py', `import time\nprint(${JSON.stringify(canary)}, "line\\n" * 200_000, flush=True)\ntime.sleep(60)`)
-    const { session_id } = await output(booted, { action: 'run', command: ['python3', 'slow.py'], background: true, yield_time_ms: 500 })
-    await eventually(() => spooled(booted.root).length === 1)
+    await booted.write('slow.py', `import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint(${JSON.stringify(canary)}, "line\\n" * 200_000, flush=True)\ntime.sleep(600)`)
+    const { session_id } = await output(booted, { action: 'run', command: ['python3', 'slow.py'], background: true })
+    await booted.write('go', '')
+    const unread = async () => (await output(booted, { action: 'list' })).sessions[0].unread_bytes
+    expect(await eventually(async () => (await unread()) === canary.length + 1_000_002)).toBe(true)
+    // All of it is in a file that no answer has named, so that nobody has cleaned it.
+    expect(readFileSync(spooled(booted.root)[0]!, 'utf8')).toContain(canary)
     renameSync(spooled(booted.root)[0]!, join(booted.root, 'moved'))
-    await output(booted, { action: 'close', session_id })
+    // What it printed cannot be read any more: it is closed all the same.
+    await call(booted, { action: 'close', session_id })
     await booted.kernel.close()
     expect(readFileSync(join(booted.root, 'moved'), 'utf8')).not.toContain(canary)
   })

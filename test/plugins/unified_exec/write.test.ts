@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, call, error, eventually, lacks, output, rounds } from '../../support/exec.js'
+import { bootExec, call, error, eventually, lacks, output, readOn, rounds } from '../../support/exec.js'
 
 let booted: Booted
 beforeEach(async () => {
@@ -11,35 +11,37 @@ beforeEach(async () => {
 afterEach(() => booted[Symbol.asyncDispose]())
 const start = (command: string | string[], input: object = {}) => output(booted, { action: 'run', command, session_id: 's', yield_time_ms: 250, ...input })
 const terminal = (command: string | string[], input: object = {}) => start(command, { tty: true, yield_time_ms: 300, ...input })
-const write = (input: object) => output(booted, { action: 'write', session_id: 's', yield_time_ms: 3000, ...input })
+const write = (input: object) => output(booted, { action: 'write', session_id: 's', yield_time_ms: 30_000, ...input })
+/** Waits until the program has ended, or has said a text since. */
+const until = async (answer: Promise<any>, sign?: string) => readOn(booted, await answer, sign)
 const screen = async (): Promise<string> => (await output(booted, { action: 'inspect', session_id: 's', screen: true })).output
-const shows = async (text: string | RegExp) => expect(await eventually(async () => (typeof text === 'string' ? (await screen()).includes(text) : text.test(await screen())), 8000), `${text} in\n${await screen()}`).toBe(true)
+const shows = async (text: string | RegExp) => expect(await eventually(async () => (typeof text === 'string' ? (await screen()).includes(text) : text.test(await screen()))), `${text} in\n${await screen()}`).toBe(true)
 const git = (args: string) => `git -c user.name=a -c user.email=a@b -c init.defaultBranch=main ${args}`
 
 describe('writing to pipes', () => {
   it('sends text as it is and ends input when told', async () => {
     await start('cat')
     expect(await write({ input: 'no newline' })).toMatchObject({ stdout: 'no newline', running: true })
-    expect(await write({ input: '\n', eof: true })).toMatchObject({ stdout: '\n', running: false, exit_code: 0 })
+    expect(await until(write({ input: '\n', eof: true }))).toMatchObject({ text: '\n', running: false, exit_code: 0 })
   })
 
   it('takes a megabyte at once and gives it back', async () => {
     await start('cat')
-    await write({ input: 'x'.repeat(1_048_576), eof: true })
+    await until(write({ input: 'x'.repeat(1_048_576), eof: true }))
     const answer = await output(booted, { action: 'poll', session_id: 's', cursor: 0 })
     expect(answer.stdout_bytes).toBe(1_048_576)
   })
 
   it('knows the two keys that mean something there', async () => {
-    await start('trap "echo got it" INT; cat; echo rest')
+    await until(start('trap "echo got it" INT; echo up; cat; echo rest'), 'up\n')
     expect(await error(booted, { action: 'write', session_id: 's', keys: ['up'] })).toMatchObject({ code: 'VT_INPUT_INVALID' })
-    expect((await write({ keys: ['ctrl-c'] })).stdout).toContain('got it')
+    expect((await until(write({ keys: ['ctrl-c'] }), 'got it')).text).toContain('got it')
     await start('cat', { session_id: 'c' })
-    expect(await write({ session_id: 'c', keys: ['Ctrl_D'] })).toMatchObject({ running: false, exit_code: 0 })
+    expect(await until(write({ session_id: 'c', keys: ['Ctrl_D'] }))).toMatchObject({ running: false, exit_code: 0 })
   })
 
   it('to an ended program or a closed input is refused', async () => {
-    await start('exit 3')
+    await start('exit 3', { yield_time_ms: 30_000 })
     expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED', details: { exit_code: 3 }, next: { input: { action: 'inspect' } } })
     await start('sleep 30', { session_id: 'd' })
     await write({ session_id: 'd', eof: true, yield_time_ms: 0 })
@@ -60,7 +62,7 @@ describe('a terminal', () => {
   it('tells by which signal a program ended', async () => {
     expect(await output(booted, { command: 'kill -TERM $$', tty: true })).toMatchObject({ exit_code: null, signal: 'SIGTERM' })
     await terminal('cat')
-    expect(await write({ keys: ['ctrl-c'] })).toMatchObject({ running: false, signal: 'SIGINT' })
+    expect(await until(write({ keys: ['ctrl-c'] }))).toMatchObject({ running: false, signal: 'SIGINT' })
   })
 
   it('is resized, a thousand times if need be', async () => {
@@ -78,16 +80,16 @@ describe('a terminal', () => {
 
   it('answers a program that asks it where its cursor is', async () => {
     const ask = 'stty -echo raw; printf "ab\\033[6n"; IFS= read -r -d R reply; stty sane; printf "<%q>" "$reply"'
-    expect((await terminal(['bash', '-c', ask], { yield_time_ms: 5000 })).output).toContain('[1;3')
+    expect((await terminal(['bash', '-c', ask], { yield_time_ms: 30_000 })).output).toContain('[1;3')
   })
 
   it('gets what is pasted in brackets when its program asked for them, and the text cannot close them', async () => {
     const bytes = (count: number): string => `stty raw -echo; printf "ready\\r\\n"; dd bs=1 count=${count} 2>/dev/null | od -An -c`
-    await terminal(`printf "\\033[?2004h"; ${bytes(21)}`)
-    const { output: bracketed } = await write({ input: 'a\nb\x1b[201~c', paste: true })
+    await until(terminal(`printf "\\033[?2004h"; ${bytes(21)}`), 'ready')
+    const { text: bracketed } = await until(write({ input: 'a\nb\x1b[201~c', paste: true }))
     expect(bracketed.replace(/\s+/g, ' ')).toContain('033 [ 2 0 0 ~ a \\r b [ 2 0 1 ~ c 033 [ 2 0 1 ~')
-    await terminal(bytes(3), { session_id: 'plain' })
-    expect((await write({ session_id: 'plain', input: 'a\nb', paste: true })).output.replace(/\s+/g, ' ')).toContain('a \\r b')
+    await until(terminal(bytes(3), { session_id: 'plain' }), 'ready')
+    expect((await until(write({ session_id: 'plain', input: 'a\nb', paste: true }))).text.replace(/\s+/g, ' ')).toContain('a \\r b')
     await start('cat', { session_id: 'pipes' })
     expect(await error(booted, { action: 'write', session_id: 'pipes', input: 'x', paste: true })).toMatchObject({ code: 'VT_INPUT_INVALID' })
   })
@@ -99,7 +101,7 @@ describe('a terminal', () => {
   })
 
   it('after its program ended takes nothing more', async () => {
-    await terminal('true', { yield_time_ms: 5000 })
+    await terminal('true', { yield_time_ms: 30_000 })
     expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED' })
     expect(await call(booted, { action: 'continue', session_id: 's', rows: 10 })).toMatchObject({ ok: true })
   })
@@ -107,10 +109,10 @@ describe('a terminal', () => {
 
 describe('real programs', () => {
   it.skipIf(lacks('python3'))('a Python REPL', async () => {
-    await terminal(['python3', '-q'], { yield_time_ms: 1500 })
-    expect((await write({ input: 'x = 6 * 7\n' })).output).toContain('>>>')
-    expect((await write({ input: 'print("answer", x)\n' })).output).toContain('answer 42')
-    expect(await write({ keys: ['ctrl-d'] })).toMatchObject({ running: false, exit_code: 0 })
+    await until(terminal(['python3', '-q']), '>>>')
+    expect((await until(write({ input: 'x = 6 * 7\n' }), '>>>')).text).toContain('>>>')
+    expect((await until(write({ input: 'print("answer", x)\n' }), 'answer 42')).text).toContain('answer 42')
+    expect(await until(write({ keys: ['ctrl-d'] }))).toMatchObject({ running: false, exit_code: 0 })
   })
 
   it.skipIf(lacks('less'))('less', async () => {
@@ -121,7 +123,7 @@ describe('real programs', () => {
     await shows('line 58')
     await write({ input: '/line 250', keys: ['enter'] })
     await shows('line 250')
-    expect(await write({ input: 'q' })).toMatchObject({ running: false, exit_code: 0 })
+    expect(await until(write({ input: 'q' }))).toMatchObject({ running: false, exit_code: 0 })
   })
 
   it.skipIf(lacks('vi'))('vi', async () => {
@@ -130,14 +132,14 @@ describe('real programs', () => {
     await write({ input: 'ihello', keys: ['enter'], yield_time_ms: 300 })
     await write({ input: 'world', keys: ['esc'], yield_time_ms: 500 })
     await shows(/^hello\s*\nworld/)
-    expect(await write({ input: ':wq', keys: ['enter'] })).toMatchObject({ running: false, exit_code: 0 })
+    expect(await until(write({ input: ':wq', keys: ['enter'] }))).toMatchObject({ running: false, exit_code: 0 })
     expect(await booted.read('note.txt')).toBe('hello\nworld\n')
   })
 
   it.skipIf(lacks('top'))('top', async () => {
     await terminal(['top'])
     await shows(/PID\s+USER/)
-    expect(await write({ input: 'q' })).toMatchObject({ running: false, exit_code: 0 })
+    expect(await until(write({ input: 'q' }))).toMatchObject({ running: false, exit_code: 0 })
   })
 
   it.skipIf(lacks('git', 'vi'))('git rebase -i with an editor', async () => {
@@ -148,33 +150,31 @@ describe('real programs', () => {
     await write({ input: ':%s/^pick/drop/', keys: ['enter'], yield_time_ms: 500 })
     await shows('drop')
     await write({ input: ':wq', keys: ['enter'] })
-    await eventually(async () => !(await output(booted, { action: 'poll', session_id: 's', yield_time_ms: 200 })).running, 8000)
+    await eventually(async () => !(await output(booted, { action: 'poll', session_id: 's', yield_time_ms: 200 })).running)
     expect((await output(booted, { command: 'git log --format=%s' })).stdout).toBe('c1\n')
-  }, 30_000)
+  })
 
   it('a password prompt, which echoes nothing', async () => {
-    writeFileSync(join(booted.root, 'login.sh'), 'printf "Password: "; stty -echo; read p; stty echo; echo; [ "$p" = s3cret ] && echo welcome')
-    await terminal(['bash', 'login.sh'])
-    const answer = await write({ input: 's3cret', keys: ['enter'] })
+    writeFileSync(join(booted.root, 'login.sh'), 'stty -echo; printf "Password: "; read p; stty echo; echo; [ "$p" = s3cret ] && echo welcome')
+    await until(terminal(['bash', 'login.sh']), 'Password: ')
+    const answer = await until(write({ input: 's3cret', keys: ['enter'] }))
     expect(answer).toMatchObject({ exit_code: 0, running: false })
-    expect(answer.output).toContain('welcome')
+    expect(answer.text).toContain('welcome')
     expect((await output(booted, { action: 'inspect', session_id: 's' })).output).not.toContain('s3cret')
   })
 
   it.skipIf(lacks('ssh-keygen'))('ssh-keygen', async () => {
-    await terminal(['ssh-keygen', '-t', 'ed25519', '-f', 'key'])
-    expect((await write({ keys: ['enter'] })).output).toMatch(/again/i)
-    expect(await write({ keys: ['enter'] })).toMatchObject({ running: false, exit_code: 0 })
+    // It forgets what is typed before it asks.
+    await until(terminal(['ssh-keygen', '-t', 'ed25519', '-f', 'key']), 'passphrase')
+    expect((await until(write({ keys: ['enter'] }), 'again')).text).toContain('again')
+    expect(await until(write({ keys: ['enter'] }))).toMatchObject({ running: false, exit_code: 0 })
     expect(await booted.read('key.pub')).toMatch(/^ssh-ed25519 /)
   })
 
   it.skipIf(lacks('npm'))('npm init', async () => {
-    await terminal(['npm', 'init'], { yield_time_ms: 3000 })
-    for (let turn = 0; turn < 15; turn++) {
-      const { running, output: text } = await write({ keys: ['enter'], yield_time_ms: 1500 })
-      if (!running || /yes/.test(text)) break
-    }
-    await eventually(async () => (await booted.read('package.json')) !== undefined || !(await write({ keys: ['enter'], yield_time_ms: 300 })), 5000)
+    await terminal(['npm', 'init'])
+    // What is typed before it asks is an answer too; once it has ended, nothing is taken.
+    for (let taken = true; taken; ) taken = (await call(booted, { action: 'write', session_id: 's', keys: ['enter'], yield_time_ms: 1500 })).ok
     expect(JSON.parse((await booted.read('package.json'))!)).toMatchObject({ version: '1.0.0' })
-  }, 60_000)
+  })
 })

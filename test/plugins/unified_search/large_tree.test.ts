@@ -66,7 +66,7 @@ it('a tree of many folders, rules and links is listed and searched as ripgrep do
     const found = await pages(ws, { action: 'grep', pattern: 'walk1', max_results })
     expect(found.map(({ file }) => file), `${max_results} a page`).toEqual(expected)
   }
-}, 120_000)
+})
 
 it('of a flood of matches the first are shown and all are counted, as ripgrep does', async () => {
   const line = (at: number): string => `export const flood${at} = 'ä' // flood`
@@ -94,7 +94,7 @@ it('of a flood of matches the first are shown and all are counted, as ripgrep do
     expect(found.slice(0, most).map(({ file, line_number }) => `${file}:${line_number}`)).toEqual(places.filter((place) => total === places.length || !place.startsWith('src/long')).slice(from, from + most))
     expect(found[0].submatches[0].text.toLowerCase()).toContain('flood')
   }
-}, 60_000)
+})
 
 it('a workspace in a larger repository is listed and searched by the rules that stand above it too', async () => {
   await using ws = await planted()
@@ -111,7 +111,7 @@ it('a workspace in a larger repository is listed and searched by the rules that 
   } finally {
     await kernel.close()
   }
-}, 120_000)
+})
 
 it('what stays while other files and folders come, move and go is told once, in order, and afterwards all is as ripgrep says', async () => {
   await using ws = await planted()
@@ -144,4 +144,4 @@ it('what stays while other files and folders come, move and go is told once, in 
   }
   expect(round).toBeGreaterThan(20)
   expect((await pages(ws, { action: 'list', mode: 'recursive', entry_type: 'file', max_results: 5000 })).map(({ path }) => path)).toEqual(plainFiles(ws.root))
-}, 120_000)
+})

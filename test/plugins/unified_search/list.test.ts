@@ -164,7 +164,7 @@ describe('hostile trees', () => {
     const start = performance.now()
     expect(await list(ws, { mode: 'recursive', path: 'many' })).toMatchObject({ total: 100_000, has_more: true })
     expect(performance.now() - start).toBeLessThan(10_0000)
-  }, 120_000)
+  })
   it('with link loops and links out are not followed', async () => {
     await using ws = await bootKernel({ files: { 'a/f': '' } })
     symlinkSync('..', join(ws.root, 'a/up'))

@@ -92,7 +92,7 @@ it('both engines name the same: 99 of 100 names of either are found by the other
   expect(names).toBeGreaterThan(4000)
   expect(lost.length / names, lost.slice(0, 20).join('\n')).toBeLessThan(0.01)
   expect(added.length / names, added.slice(0, 20).join('\n')).toBeLessThan(0.01)
-}, 120_000)
+})
 
 /** The names that the others have not, or not as often. */
 function without(names: string[], others: string[]): string[] {

@@ -187,11 +187,11 @@ describe.each(Object.keys(faces))('a server through %s', (name) => {
   it.each(rowsOf(name, Object.entries(answers), 9))('that answers with %s fails its own call at most, and gets nobody anything', async (_, [answer, code]) => {
     reply = answer
     await survives(await call('get'), code)
-  }, 60_000)
+  })
   it.each(rowsOf(name, Object.entries(written), 4))('that writes %s fails its own call at most', async (_, [write, code]) => {
     wire = write
     await survives(await call('raw'), code)
-  }, 60_000)
+  })
   it('cannot have a part of its answer chosen that is none of it', async () => {
     reply = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"a":1}')
     const result = await call('part')

@@ -161,13 +161,13 @@ describe.each(Object.keys(faces))('a form of a server, through %s', (name) => {
     // A client of MCP answers a call that comes once more; one that did its work does not, so that its form is declined and shown to nobody.
     if (!name.startsWith('MCP')) return expect(red).toEqual([{ action: 'accept', content: { colour: 'red' } }])
     expect([red, shown]).toEqual([[{ action: 'decline' }], []])
-  }, 60_000)
+  })
   it('that asks for something else whenever its call comes once more comes to an end', async () => {
     await writeFile(join(home.root, 'forms.json'), JSON.stringify(form('Which one?')))
     shown = []
     expect(await face.call('mcp__s__again', {})).toMatchObject({ ok: false })
     expect(shown.length).toBeLessThan(200)
-  }, 60_000)
+  })
 })
 
 describe('a form of a server', () => {

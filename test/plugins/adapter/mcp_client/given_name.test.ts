@@ -35,7 +35,7 @@ it('a tool of a server under a name of the manifest takes the input that the ser
   expect(await call(made)).toMatchObject({ ok: false, error: { message: expect.stringContaining('words') } })
   const { tools } = JSON.parse((await vtcode(made, ['tools', 'count_words'])).stdout)
   expect(tools).toMatchObject([{ slot: 'count_words', description: 'Counts.', effects: ['read'], input: { required: ['words'], properties: { words: { type: 'integer', maximum: 10 } } } }])
-}, 60_000)
+})
 
 it('one that its server does not have is named, and one that declares its input keeps it', async () => {
   await using made = await tempWorkspace({ 'p/server.cjs': server(schema) })
@@ -46,4 +46,4 @@ it('one that its server does not have is named, and one that declares its input 
   expect(await call(made, '--words', '4')).toMatchObject({ ok: false })
   expect((await vtcode(made, ['doctor'])).stdout).toMatch(/'?lok'?.*is not offered/)
   expect(JSON.parse((await vtcode(made, ['-c', 'policy.allow=["narrow"]', 'call', 'narrow', '--words', '2'])).stdout)).toMatchObject({ ok: true, text: expect.stringContaining('"words":2') })
-}, 60_000)
+})

@@ -50,7 +50,7 @@ it.each(['json', 'sse', 'gzip', 'list', 'pages'] as const)('a server over HTTP t
   // What lies in the buffers between the two comes on top.
   if (how !== 'gzip') expect(sent.bytes).toBeLessThan(96 * mebi)
   expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
-}, 120_000)
+})
 
 it('a long stream of small events is no answer that is too long', async () => {
   await using server = await mcpServer(async ({ id, method, response, json }) => {
@@ -64,7 +64,7 @@ it('a long stream of small events is no answer that is too long', async () => {
   })
   await using vt = await boot({ url: `${server.url}/mcp` })
   expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: true, text: 'done' })
-}, 60_000)
+})
 
 const hostile = fileURLToPath(new URL('../../../fixtures/mcp/storm.mjs', import.meta.url))
 
@@ -75,7 +75,7 @@ it('a server on pipes that sends a line, or pages of a list, without end is cut 
     else expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: false })
     expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
   }
-}, 120_000)
+})
 
 it('a storm of changed lists is a few lists, and other calls go on meanwhile', async () => {
   await using place = await tempWorkspace({})
@@ -90,7 +90,7 @@ it('a storm of changed lists is a few lists, and other calls go on meanwhile', a
   const seconds = Math.ceil((performance.now() - began) / 1000) + 2
   expect(asked).toBeLessThanOrEqual(seconds + 3)
   expect(generations).toBeLessThanOrEqual(seconds + 3)
-}, 60_000)
+})
 
 it('a link to a file is not passed on, neither as a link nor within what is embedded', async () => {
   await using vt = await boot({ command: process.execPath, args: [hostile, 'links'] })

@@ -182,4 +182,4 @@ it('a file or a folder that is exchanged for a link while instructions, imports 
     workspace.close()
     await kernel.close()
   }
-}, 60_000)
+})

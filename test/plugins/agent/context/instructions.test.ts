@@ -151,7 +151,7 @@ describe('the system prompt', () => {
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
     expect(system(s)).toContain('(@d.md is not imported: there are more than 100 imports)')
     expect(system(s).match(/leaf/g)!.length).toBeLessThan(100)
-  }, 60_000)
+  })
   it('has rules of the user and the workspace; one for certain paths joins when a call goes there, and files that the settings name', async () => {
     const read = { toolCalls: [call('unified_file', { action: 'read', path: 'src/a.ts' })] }
     const files = { '.vtcode/rules/ts/types.md': '---\npaths:\n  - "src/**/*.{ts,tsx}"\n  - lib/**\n---\nno any\n', '.vtcode/rules/all.md': 'for all\n', 'src/a.ts': 'let a\n', 'guides/one.md': 'guide one', 'guides/two.txt': 'not a guide' }

@@ -43,7 +43,7 @@ describe('the work of agents', () => {
     checkLog(s.events)
     for (const { messages } of s.bodies()) checkMessages(messages)
     await s.agent.close()
-  }, 30_000)
+  })
 
   it('fails by itself: a stream that is cut, a time that is over and a circle are values, with what was reported by then', async () => {
     const cut = { content: 'Some words that never come to an end. '.repeat(20), how: { truncateAfterChunks: 2 } }
@@ -59,7 +59,7 @@ describe('the work of agents', () => {
     expect(s.answers()[1]).toMatch(/VT_AGENT_TIMEOUT[^]*Half of it\.\nFacts:\n- d0 is there/)
     expect(items(s.events, 'subagent').map(({ status, summary }) => [status, /^VT_\w+/.exec(summary)?.[0]])).toEqual(expect.arrayContaining([['failed', 'VT_AGENT_TIMEOUT'], ['failed', 'VT_AGENT_STOPPED']]))
     await s.agent.close()
-  }, 30_000)
+  })
 
   it('asks whoever can allow a call of the conversation, one question at a time, with the name of the agent in it', async () => {
     const asked: any[] = []
@@ -88,7 +88,7 @@ describe('the work of agents', () => {
     const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { agent: 'verifier' })] }, says('Done.')], { ONE: [run('touch one.txt'), report('One.')] }, { options: { providers: { approval: { deferred: true } } } })
     const workspace = openWorkspace(s.root, s.kernel as never)
     const running = s.agent.run('Work.')
-    await expect.poll(() => approvalsIn(workspace), { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(() => approvalsIn(workspace)).toHaveLength(1)
     const [question] = await approvalsIn(workspace)
     expect(question).toMatchObject({ session_id: s.children()[0].session_id, tool: 'unified_exec', reason: expect.stringMatching(/^The agent verifier \(a1\) asks\. /), question: expect.stringMatching(/^The agent verifier \(a1\) asks\.\n/) })
     await writeApproval(workspace, { ...question!, answer: { decision: 'allow' } })

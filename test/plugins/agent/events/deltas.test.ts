@@ -155,11 +155,11 @@ describe('a reader of deltas', () => {
   it('that is slow gets every event but the updates that a later one contains', async () => {
     const s = await scene([{ content: 'word '.repeat(2000), how: { chunkSize: 500 } }])
     const agent = await createAgent(s.booted.kernel, { env: {} })
+    const id = agent.session_id
     const got: (ThreadEvent | Delta)[] = []
     for await (const one of agent.stream('go')) {
-      if (got.push(one) === 3) await new Promise((resolve) => setTimeout(resolve, 500))
+      if (got.push(one) === 3) await expect.poll(() => logOf(s.booted as never, id).some(({ type }) => type === 'turn.completed')).toBe(true)
     }
-    const id = agent.session_id
     await agent.close()
     const log = logOf(s.booted as never, id)
     const events = got.filter((one): one is ThreadEvent => one.type !== 'item.delta')

@@ -41,7 +41,7 @@ describe('an agent under way', () => {
     })
     const run = agent.run('go')
     // The model is asked before the call begins, and only the call holds the next request.
-    await expect.poll(() => held, { timeout: 60_000 }).toBe(true)
+    await expect.poll(() => held).toBe(true)
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(s.peer.asked).toHaveLength(1)
     agent.resume()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
 import type { Config } from 'vtcode'
+import { eventually } from '../../../support/exec.js'
 import { call } from '../../../support/peer.js'
 import { items, scene, type Scene } from '../../../support/inside.js'
 
@@ -81,7 +82,7 @@ describe('hooks of a session', () => {
     // Were it waited for, this would never end.
     expect(await agent.run('first')).toMatchObject({ outcome_code: 'success', text: 'Done.' })
     await writeFile(join(s.booted.root, 'go'), '')
-    await expect.poll(() => s.booted.read('late'), { timeout: 20_000 }).toBe('late\n')
+    await expect.poll(() => s.booted.read('late')).toBe('late\n')
     await agent.close()
   })
 
@@ -108,7 +109,7 @@ describe('hooks of a session', () => {
   it('fire when the agent waits for a person', async () => {
     const s = await open([{ toolCalls: [call('unified_file', { action: 'write', path: 'n', content: '' })] }, { content: 'Done.' }], { Notification: note('permission_prompt') }, { mode: 'ask' })
     const approve = async (): Promise<boolean> => {
-      for (let round = 0; round < 100 && (await told(s.booted.read)).length === 0; round += 1) await new Promise((resolve) => setTimeout(resolve, 50))
+      await eventually(async () => (await told(s.booted.read)).length > 0)
       return true
     }
     await s.run('write', { providers: { approval: { approve } } })

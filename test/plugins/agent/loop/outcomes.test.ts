@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { eventually, nap, processesWith } from '../../../support/exec.js'
 import { checkLog } from '../../../support/invariants.js'
 import { call, eventsOf, home, logOf, markIn, startPeer, vtcode, type Answer, type Home } from '../../../support/peer.js'
 
@@ -74,7 +75,8 @@ describe('vtcode exec says how a run ended', () => {
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s while it speaks and while it calls: cancelled, 130, one end of the turn and no orphan', async (signal) => {
     const slow: Answer = { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }
-    const sleeps: Answer = { toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 47.11', timeout_secs: 60 })] }
+    const sleeping = nap()
+    const sleeps: Answer = { toolCalls: [call('unified_exec', { action: 'run', command: sleeping, timeout_secs: 60 })] }
     for (const [step, sign] of [[slow, '"agent_message"'], [sleeps, '"tool_invocation"']] as const) {
       const place = await scene([step], { settings: { policy: { allow: ['Bash(sleep *)'] } } })
       const { code, out } = await vtcode(place, ['exec', '--json', 'go'], {
@@ -84,7 +86,8 @@ describe('vtcode exec says how a run ended', () => {
       checkLog(events)
       expect([code, events.at(-1).outcome_code, events.at(-1).subtype]).toEqual([130, 'cancelled', 'cancelled'])
       expect(events.filter(({ type }) => /^turn\.(completed|failed)$/.test(type))).toMatchObject([{ type: 'turn.failed', code: 'VT_CANCELLED' }])
-      expect(running('sleep\u000047.11')).toBe(false)
+      // What was killed may take a moment to be gone.
+      expect(await eventually(() => processesWith(sleeping.replace(' ', '\0')).length === 0)).toBe(true)
     }
   })
 
@@ -108,15 +111,3 @@ describe('vtcode exec says how a run ended', () => {
     expect(existsSync(join(place.root, '.vtcode/sessions'))).toBe(false)
   })
 })
-
-/** Is there a process with these words? */
-function running(words: string): boolean {
-  const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return ids.some((id) => {
-    try {
-      return readFileSync(`/proc/${id}/cmdline`, 'utf8').includes(words)
-    } catch {
-      return false
-    }
-  })
-}

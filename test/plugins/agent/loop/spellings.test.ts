@@ -74,14 +74,14 @@ describe('a command under any of its names', () => {
       expect(peer.bodies.at(-1).messages.at(-1).content, name).toMatch(/^ERROR VT_CALL_INTERRUPTED/)
       expect(await place.read('log.txt'), name).toBe('ran\n')
     }
-  }, 120_000)
+  })
 
   it('is not made again where its tool has come to be called harmless meanwhile', async () => {
     const peer = hold(await startPeer([{ toolCalls: [call('slow', {})] }, { content: 'fine' }]))
     const manifest = (effects: string) => `name: slow\ndescription: Slow.\neffects: [${effects}]\nmodule: ./slow.mjs\n`
     const place = hold(await home(peer, {}, { settings: { ...(full.config as object), manifests: ['builtin', '~/slow.yaml'], plugins: { isolate: 'inline' } } as never }))
     writeFileSync(join(place.home, 'slow.yaml'), manifest('exec'))
-    writeFileSync(join(place.home, 'slow.mjs'), `import { appendFileSync } from 'node:fs'\nexport default () => {\n  appendFileSync(${JSON.stringify(join(place.root, 'log.txt'))}, 'ran\\n')\n  return new Promise((resolve) => setTimeout(() => resolve({ ok: true, output: {} }), 3000))\n}\n`)
+    writeFileSync(join(place.home, 'slow.mjs'), `import { appendFileSync } from 'node:fs'\nexport default () => {\n  appendFileSync(${JSON.stringify(join(place.root, 'log.txt'))}, 'ran\\n')\n  return new Promise((resolve) => setTimeout(() => resolve({ ok: true, output: {} }), 600_000))\n}\n`)
     await vtcode(place, ['exec', '--quiet', '--mode', 'full-auto', 'go'], {
       started: (child) => {
         const look = setInterval(() => written(place) && (clearInterval(look), child.kill('SIGKILL')), 20)
@@ -91,7 +91,7 @@ describe('a command under any of its names', () => {
     expect(await vtcode(place, ['resume', '--last', '--continue-turn', '--mode', 'full-auto'])).toMatchObject({ out: 'fine\n' })
     expect(peer.bodies.at(-1).messages.at(-1).content).toMatch(/^ERROR VT_CALL_INTERRUPTED/)
     expect(await place.read('log.txt')).toBe('ran\n')
-  }, 60_000)
+  })
 
   it('that nobody serves runs beside no other', async () => {
     const s = await scene([{ toolCalls: [call('no_such_tool', {}), call('unified_file', { action: 'read', path: 'a' }), call('no_such_tool', { again: 1 })] }, { content: 'ok' }])

@@ -18,7 +18,7 @@ const team = (url: string, more: object = {}) => ({ custom_providers: [{ name: '
 const env = { TEAM_KEY: 'key-of-the-team-0123456789' }
 
 describe('providers of a repository', () => {
-  it.each(['json', 'yaml', 'ts'])('count once the user agreed to what was shown, and not after a changed byte: vtcode.config.%s', { timeout: 60_000 }, async (ending) => {
+  it.each(['json', 'yaml', 'ts'])('count once the user agreed to what was shown, and not after a changed byte: vtcode.config.%s', async (ending) => {
     const { peer, at, file } = await repository([{ content: 'hello from the team' }], team, { ending })
     const before = await vtcode(at, ['exec', 'hi'], { env })
     expect([before.code, before.err]).toEqual([3, expect.stringMatching(ending === 'ts' ? /vtcode\.config\.ts may name providers; it is not trusted: `vtcode trust`/ : /vtcode\.config\.\w+ names provider team; it is not trusted: `vtcode trust`/)])

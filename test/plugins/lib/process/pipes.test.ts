@@ -77,5 +77,5 @@ it('a hundred at once each get their own, and those that nobody asks for are let
     closeSync(read)
     closeSync(write)
   }
-  expect(await eventually(() => opened(before).length === 0, 20_000)).toBe(true)
+  expect(await eventually(() => opened(before).length === 0)).toBe(true)
 })

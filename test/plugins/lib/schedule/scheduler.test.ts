@@ -12,6 +12,10 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
+/** So many turns of the event loop: what a scheduler waits for is in this process, so that they do for it what no span of time would on a busy machine. */
+async function turns(count: number): Promise<void> {
+  for (; count > 0; count -= 1) await new Promise((resolve) => setTimeout(resolve, 1))
+}
 /** A home, a clock that the test moves, and runs that end when the test says so, or at once. */
 function scene({ home = mkdtempSync(join(tmpdir(), 'vtcode-schedules-')), end = (): RunEnd | Promise<RunEnd> => ({ status: 'success' }), max_parallel = 4 }: { home?: string; end?: (task: ScheduledTask, signal: AbortSignal) => RunEnd | Promise<RunEnd>; max_parallel?: number } = {}) {
   folders.push(home)
@@ -28,7 +32,7 @@ function scene({ home = mkdtempSync(join(tmpdir(), 'vtcode-schedules-')), end = 
   const add = (name: string, more: Partial<ScheduledTask> = {}) =>
     store.add({ name, workspace: home, workspace_id: '', created_at: new Date(began).toISOString(), enabled: true, schedule: intervalTiming('1h', began), action: { kind: 'reminder', message: name }, overlap: 'skip', catch_up: 'one', catch_up_window_secs: 6 * 3600, timeout_secs: 60, jitter: false, mode: 'auto', ...more })
   const settle = async (one: Scheduler): Promise<void> => {
-    for (let quiet = 0; quiet < 3; quiet = one.busy ? 0 : quiet + 1) await new Promise((resolve) => setTimeout(resolve, 2))
+    for (let quiet = 0; quiet < 10; quiet = one.busy ? 0 : quiet + 1) await turns(1)
   }
   /** Moves the clock and serves until nothing more begins. */
   const at = async (ms: number, ...serving: Scheduler[]): Promise<string[]> => {
@@ -118,7 +122,7 @@ describe('runs beside each other', () => {
   const passing = (s: ReturnType<typeof scene>, one: Scheduler, hours: number): Promise<void> => {
     s.time.now = began + hours * hour
     one.tick()
-    return new Promise((resolve) => setTimeout(resolve, 40))
+    return turns(40)
   }
 
   it('of one schedule are skipped, queued once, allowed, or take the place of the earlier one', async () => {
@@ -137,13 +141,13 @@ describe('runs beside each other', () => {
         await passing(s, scheduler, hours)
         s.time.now += 1000
         scheduler.tick()
-        await new Promise((resolve) => setTimeout(resolve, 40))
+        await turns(40)
       }
       const finish = async (): Promise<void> => {
         for (let quiet = 0; quiet < 3; quiet = scheduler.busy ? 0 : quiet + 1) {
           for (const end of gate.open) end({ status: 'success' })
           scheduler.tick()
-          await new Promise((resolve) => setTimeout(resolve, 20))
+          await turns(20)
         }
       }
       await finish()
@@ -199,7 +203,7 @@ describe('who serves the same schedules', () => {
     first.load()
     s.time.now = began + hour
     first.tick()
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    await turns(40)
     const claims = join(s.store.state, 'claims')
     expect(readdirSync(claims)).toHaveLength(2)
     for (const name of readdirSync(claims)) writeFileSync(join(claims, name), JSON.stringify({ ...JSON.parse(readFileSync(join(claims, name), 'utf8')), holder: dead }))
@@ -235,7 +239,7 @@ describe('who serves the same schedules', () => {
     first.load()
     s.time.now = began + hour
     first.tick()
-    await new Promise((resolve) => setTimeout(resolve, 40))
+    await turns(40)
     const other = s.make()
     other.load()
     const claims = join(s.store.state, 'claims')
@@ -244,7 +248,7 @@ describe('who serves the same schedules', () => {
     s.time.now += 5 * hour
     other.look()
     other.tick()
-    await new Promise((resolve) => setTimeout(resolve, 40))
+    await turns(40)
     expect(existsSync(join(claims, name!))).toBe(true)
     s.time.elapsed += 14 * 60_000
     utimesSync(join(claims, name!), new Date(), new Date(Date.now() + 5000))
@@ -255,7 +259,7 @@ describe('who serves the same schedules', () => {
     s.time.elapsed += 60_000
     other.look()
     other.tick()
-    await new Promise((resolve) => setTimeout(resolve, 40))
+    await turns(40)
     expect(readdirSync(claims)).not.toContain(name)
   })
 

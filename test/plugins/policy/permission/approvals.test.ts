@@ -190,7 +190,7 @@ describe('a person', () => {
     expect(codeOf(command(made, 'touch made', [['[y/N/s/a]', 'a\r']]))).toBe('ok')
     expect(codeOf(command(made, 'touch  "made"'))).toBe('ok')
     expect(codeOf(command(made, 'touch other'))).toBe('VT_POLICY_NEEDS_APPROVAL')
-  }, 120_000)
+  })
 
   it('behind an MCP client chooses how long a yes counts: once, for the connection, always', async () => {
     await using made = await tempWorkspace()
@@ -218,5 +218,5 @@ describe('a person', () => {
     expect((await scene('session')).slice(0, 2)).toEqual([ok, 1])
     expect((await scene('always')).slice(0, 2)).toEqual([ok, 1])
     expect((await scene(undefined)).slice(0, 2)).toEqual([ok, 0])
-  }, 120_000)
+  })
 })

@@ -206,7 +206,7 @@ describe('any composition', () => {
       }),
       { numRuns: runs(400) },
     )
-  }, 60_000)
+  })
 })
 
 describe('unified_exec/run', () => {

@@ -58,14 +58,14 @@ describe('a repository with many others in it', () => {
     vi.stubEnv('PATH', `${programs.root}:${process.env['PATH']}`)
     const started = () => (existsSync(log) ? readFileSync(log, 'utf8').length / 2 : 0)
     // On a busy machine the first looks may end with a question; each goes on where the one before ended.
-    await expect.poll(() => say(made, 'git status --short'), { timeout: 60_000 }).toBe('run')
+    await expect.poll(() => say(made, 'git status --short')).toBe('run')
     expect(started()).toBeGreaterThanOrEqual(many)
     expect(started()).toBeLessThan(2 * many)
     const before = started()
     expect(await say(made, 'git status --short')).toBe('run')
     expect(started() - before).toBeLessThan(5)
     await programs[Symbol.asyncDispose]()
-  }, 120_000)
+  })
 
   const last = `packages-p${few - 1}`
   const program = () => `touch ${at('marker')}; cat`
@@ -127,13 +127,13 @@ describe('a repository with many others in it', () => {
   }
   it.each(Object.entries(attacks))('is asked about when the last of them has %s, and nothing is started', async (_, plant) => {
     monorepo(few)
-    await expect.poll(() => say(made, 'git status --short'), { timeout: 60_000 }).toBe('run')
+    await expect.poll(() => say(made, 'git status --short')).toBe('run')
     plant()
     writeFileSync(at(`${last}/a.txt`), 'changed\n')
     // What was just written is looked at anew each time, and so is what was there before.
     for (const command of ['git status', 'git diff']) expect([command, await say(made, command)]).toEqual([command, expect.stringMatching(new RegExp(`^VT_POLICY_NEEDS_APPROVAL (?=.*${last})`))])
     expect(existsSync(at('marker'))).toBe(false)
-  }, 120_000)
+  })
 })
 
 /** Layouts that people have, and the folders in them that they work in. */
@@ -190,7 +190,7 @@ describe.each(Object.entries(layouts))('%s', (_, [make, folders]) => {
       for (const command of ['git status --short', 'git diff', 'git log --oneline', 'git show --stat', 'git branch -a']) expect([folder, command, await say(made, command, folder)]).toEqual([folder, command, 'run'])
       for (const command of ['git add a.txt', 'git commit -qm x', 'git stash', 'git worktree list', 'git submodule update', 'git fetch', 'git worktree add -q ../y']) expect([folder, command, await say(made, command, folder)]).toEqual([folder, command, expect.stringContaining('VT_POLICY_NEEDS_APPROVAL')])
     }
-  }, 120_000)
+  })
   it.skipIf(none)(`is committed in from the sandbox, once somebody said yes${none ? ' (SKIPPED: needs bwrap)' : ''}`, async () => {
     await made[Symbol.asyncDispose]()
     made = await boot('required')
@@ -201,5 +201,5 @@ describe.each(Object.entries(layouts))('%s', (_, [make, folders]) => {
       const result = await made.call('unified_exec', { action: 'run', command, workdir: folder }, { approve: () => true })
       expect([folder, result.ok ? result.output : result.error]).toEqual([folder, expect.objectContaining({ exit_code: 0, stdout: 'second\n' })])
     }
-  }, 120_000)
+  })
 })

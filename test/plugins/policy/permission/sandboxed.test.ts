@@ -98,7 +98,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     const started = await output(booted, { action: 'run', command: 'sh late.sh', background: true })
     expect(started).toMatchObject({ running: true, checkpoint: { changed: [] } })
     let ended: any
-    await eventually(async () => (ended = (await call(booted, { action: 'poll', session_id: started.session_id, yield_time_ms: 1000 })) as any).output.running === false, 10_000)
+    await eventually(async () => (ended = (await call(booted, { action: 'poll', session_id: started.session_id, yield_time_ms: 1000 })) as any).output.running === false)
     expect(ended).toMatchObject({ output: { checkpoint: { changed: [{ path: 'a.txt', kind: 'update' }] } }, notices: [{ code: 'VT_EXEC_SANDBOXED' }] })
   })
 
