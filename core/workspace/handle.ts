@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, opendirSync, read, readdirSync, readSync, statSync, type BigIntStats } from 'node:fs'
 import { encodeName, problem, systemRefusal, shownPath } from '../base/index.js'
 import { reference, statOf, type Directory } from './directory.js'
-import { bringInFront, byCodeUnits } from './first_of.js'
+import { bringInFront } from './first_of.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
 import type { Spot } from './walk.js'
 
@@ -91,7 +91,7 @@ function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = '
       if (last !== undefined && name > last) continue
       named.push(`${name}\0${entryKind(entry)}`)
       if (named.length < 1.25 * most) continue
-      bringInFront(named, most, byCodeUnits)
+      bringInFront(named, most, (a, b) => a < b)
       named.length = most
       last = named.at(-1)
     }

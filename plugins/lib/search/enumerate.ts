@@ -64,7 +64,7 @@ async function filesByRipgrep(context: Context, directory: Handle, discovery: Wa
   let last: string | undefined
   const keepFirst = (): void => {
     // Whatever the order in which they are told.
-    bringInFront(files, walkLimits.entries, byPath)
+    bringInFront(files, walkLimits.entries, (a, b) => byPath(a, b) < 0)
     files.length = walkLimits.entries
     last = files.at(-1)
   }

@@ -1,4 +1,4 @@
-import { readdir, realpath, stat } from 'node:fs/promises'
+import { opendir, realpath, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { problem, type VtError } from '../../../core/base/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
@@ -68,14 +68,29 @@ async function specialRules(directory: Handle, signal: AbortSignal, most: number
   }
   for (let next = 0; next < queue.length && left > 0 && !signal.aborted; next += 1) {
     const folder = queue[next]!
-    const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-    left -= entries.length
-    for (const entry of entries) if (entry.isDirectory() && entry.name !== '.git') queue.push(join(folder, entry.name))
-    // Only a name that begins with a dot is one of a file of rules.
-    const special = entries.some(({ name }) => name.startsWith('.')) ? await specialIn(folder, most) : undefined
+    const { folders, dotted, seen } = await lookInto(folder, left, signal)
+    left -= seen
+    for (const name of folders) queue.push(join(folder, name))
+    const special = dotted ? await specialIn(folder, most) : undefined
     if (special !== undefined) return refusal({ ...special, path: join(directory.path, relative(start, special.path)) })
   }
   return undefined
+}
+
+/** The folders in a folder, and whether it holds what may be a file of rules, as far as can be seen: a million names at once would take a hundred megabytes. */
+async function lookInto(folder: string, most: number, signal: AbortSignal): Promise<{ folders: string[]; dotted: boolean; seen: number }> {
+  const found = { folders: [] as string[], dotted: false, seen: 0 }
+  try {
+    for await (const entry of await opendir(folder, { bufferSize: 256 })) {
+      if (entry.isDirectory() && entry.name !== '.git') found.folders.push(entry.name)
+      // Only a name that begins with a dot is one of a file of rules.
+      found.dotted ||= entry.name.startsWith('.') || found.seen === most
+      if (found.seen++ === most || signal.aborted) break
+    }
+  } catch {
+    // It has gone, or is not ours to read.
+  }
+  return found
 }
 
 interface Special {

@@ -6,8 +6,6 @@ import { describe, expect, it } from 'vitest'
 import { bringInFront, openWorkspace } from '../../../build/core/workspace/index.js'
 import { fc } from '../../support/property.js'
 
-const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
 describe('the first of many', () => {
   it('come in front of all others, the last of them at its end, whatever the order and however many are the same', () => {
     fc.assert(
@@ -15,7 +13,7 @@ describe('the first of many', () => {
         const count = 1 + (any % items.length)
         const sorted = [...items].sort()
         const brought = [...items]
-        bringInFront(brought, count, inOrder)
+        bringInFront(brought, count, (a: string, b: string) => a < b)
         expect([...brought].sort()).toEqual(sorted)
         expect(brought.slice(0, count).sort()).toEqual(sorted.slice(0, count))
         expect(brought[count - 1]).toBe(sorted[count - 1])
