@@ -45,13 +45,16 @@ async function collect(workspace: Workspace, bounds: AgentSettings['sessions'], 
 
 /** Deletes spooled output beyond its bound: of the session used longest ago first, of `current` never. 0 is no bound. */
 async function collectSpool(workspace: Workspace, { spool_max_mb }: AgentSettings['context']['dynamic'], current?: string): Promise<void> {
-  const all = await listSessions(workspace)
-  const files = await Promise.all(all.map(({ session_id }) => spooled(workspace, session_id)))
-  let bytes = files.flat().reduce((sum, one) => sum + one.bytes, 0)
-  for (const [index, { session_id }] of [...all.entries()].reverse()) {
-    if (spool_max_mb === 0 || bytes <= spool_max_mb * 1024 * 1024) return
+  const kept = await spooled(workspace)
+  const most = spool_max_mb * 1024 * 1024
+  const sum = (files: typeof kept) => files.reduce((all, one) => all + one.bytes, 0)
+  if (spool_max_mb === 0 || sum(kept) <= most) return
+  const sessions = (await listSessions(workspace)).map(({ session_id }) => ({ session_id, files: kept.filter(({ owner }) => owner === session_id) }))
+  let bytes = sum(sessions.flatMap(({ files }) => files))
+  for (const { session_id, files } of sessions.reverse()) {
+    if (bytes <= most) return
     if (session_id === current || (await isHeld(workspace, `${callsFolder}/${session_id}`))) continue
-    for (const file of files[index]!) await workspace.remove(file.path).then(() => (bytes -= file.bytes), () => {})
+    for (const file of files) await workspace.remove(file.path).then(() => (bytes -= file.bytes), () => {})
   }
 }
 
