@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { redact, sha256, type Call, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Context, Judged } from '../../../core/kernel/index.js'
@@ -147,11 +148,13 @@ export const folderName = (session: string): string =>
 /** Removes the records of sessions that ended long ago, and the oldest beyond the number kept. */
 async function prune(workspace: Workspace, current: string): Promise<void> {
   await using folder = await ownFolder(workspace, callsFolder)
+  // Each call from a shell looks, so it looks through the open folder: a way through the workspace for each of many would take longer than the call.
+  const within = (path: string) => lstatSync(`${folder.ref}/${path}`, { throwIfNoEntry: false })
   const found = []
-  for (const { name, kind } of await workspace.names(callsFolder)) {
-    const stat = kind === 'directory' && name !== current ? await workspace.stat(`${callsFolder}/${name}/calls.jsonl`) : undefined
+  for (const { name, kind } of folder.names()) {
+    const stat = kind === 'directory' && name !== current ? within(`${name}/calls.jsonl`) : undefined
     // A conversation is kept by rules of its own.
-    if (stat && !(await workspace.stat(`${callsFolder}/${name}/manifest.json`))) found.push({ name, mtime_ms: stat.mtime_ms })
+    if (stat && !within(`${name}/manifest.json`)) found.push({ name, mtime_ms: stat.mtimeMs })
   }
   found.sort((a, b) => b.mtime_ms - a.mtime_ms)
   for (const [index, { name, mtime_ms }] of found.entries()) {
