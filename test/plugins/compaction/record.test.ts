@@ -1,7 +1,10 @@
 import { lstat, mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
+import { homeOf } from '../../../build/core/base/index.js'
+import { openWorkspace } from '../../../build/core/workspace/index.js'
+import { callsOf, type CallRecord } from '../../../build/plugins/lib/state/index.js'
 import { sealedIn } from '../../support/seal.js'
 
 const lines = async (booted: Booted, session = 'main'): Promise<Record<string, unknown>[]> => {
@@ -138,6 +141,26 @@ describe('the record of calls', () => {
     expect(names).toContain('s0')
     expect(names).not.toContain('s31')
     expect(names.length).toBeLessThanOrEqual(50)
+  })
+
+  it('of one session takes as many ways through the workspace beside 40 other sessions as beside two', async () => {
+    const ways = async (others: number): Promise<number> => {
+      await using place = await tempWorkspace()
+      for (let index = 0; index < others; index += 1) {
+        const folder = join(place.root, `.vtcode/sessions/s${index}`)
+        await mkdir(folder, { recursive: true })
+        await writeFile(join(folder, 'calls.jsonl'), sealedIn(place).call(`s${index}`, { slot: 'a' }))
+      }
+      const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
+      const taken = [vi.spyOn(workspace, 'stat'), vi.spyOn(workspace, 'openDirectory'), vi.spyOn(workspace, 'names')]
+      const calls = callsOf({ session: { id: 'main', state: (_: string, make: () => unknown) => make(), onClose: () => {} }, workspace } as never)
+      calls.add({ slot: 'a' } as CallRecord)
+      await calls.flush()
+      workspace.close()
+      expect((await readdir(join(place.root, '.vtcode/sessions/main'))).includes('calls.jsonl')).toBe(true)
+      return taken.reduce((sum, { mock }) => sum + mock.calls.length, 0)
+    }
+    expect(await ways(40)).toBe(await ways(2))
   })
 
   it('is what this program wrote there: lines and folders of a repository are neither shown nor swept, and files of nothing else are put aside and named once', async () => {
