@@ -186,8 +186,11 @@ describe('files on macOS', () => {
     const edits = await Promise.all(Array.from({ length: 6 }, (_, index) => made(at, 'darwin', ['unified_file', 'edit', '--path', 'n.txt', '--old_str', `line ${index}\n`, '--new_str', `done ${index}\n`])))
     expect(edits.map(({ ok }) => ok)).toEqual(Array(6).fill(true))
     expect(await at.read('n.txt')).not.toContain('line')
-    const taking = (then: string) => script(at, 'darwin', `import { lock } from '${build}/core/workspace/index.js'\nconst held = await lock(['k'], 'k', undefined, 5000)\n${then}`)
+    const taking = (then: string, patience = 20_000) => script(at, 'darwin', `import { lock } from '${build}/core/workspace/index.js'\nconst held = await lock(['k'], 'k', undefined, ${patience}).catch(({ problem }) => console.log(problem.details.errno))\n${then}`)
     expect((await taking("process.kill(process.pid, 'SIGKILL')")).end).toBe('SIGKILL')
+    expect(readdirSync(at.home).filter((name) => name.endsWith('.sock')).length).toBe(1)
+    // One that is just being made refuses as this one does: it is not taken away at once.
+    expect(await taking('', 200)).toEqual({ out: 'EBUSY\n', end: 0 })
     expect(readdirSync(at.home).filter((name) => name.endsWith('.sock')).length).toBe(1)
     expect(await taking("console.log('taken'); await held[Symbol.asyncDispose]()")).toEqual({ out: 'taken\n', end: 0 })
   })

@@ -61,10 +61,11 @@ const mostPauses = 10
 export async function onceWhole<T>(path: string | undefined, load: () => Promise<T>): Promise<T> {
   for (let pauses = 0; ; pauses++) {
     const before = versionOf(path)
+    const began = Date.now()
     try {
       return await load()
     } catch (error) {
-      if (before === undefined || pauses >= mostPauses || Date.now() - before.changed > freshMs) throw error
+      if (before === undefined || pauses >= mostPauses || began - before.changed > freshMs) throw error
       await sleep(pauseMs)
       if (versionOf(path)?.version === before.version) throw error
     }

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,12 +54,13 @@ const address = (key: string): string => {
 
 async function claim(key: string, path: string, signal: AbortSignal | undefined, patienceMs: number): Promise<() => Promise<void>> {
   const deadline = Date.now() + patienceMs
+  const sweep = sweeper(address(key))
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     const server = await listen(address(key))
     if (server) return () => new Promise((resolve) => server.close(() => resolve()))
-    if (await abandoned(address(key))) continue
     if (Date.now() > deadline)
       throw problem('VT_FILE_IO', { path, reason: 'another process keeps writing it' }, { retryable: true, details: { errno: 'EBUSY' } })
+    await sweep()
     await sleep(pause * (0.5 + Math.random()), undefined, signal && { signal })
   }
 }
@@ -71,13 +72,33 @@ const listen = (path: string): Promise<Server | undefined> =>
     server.listen({ path, exclusive: true }, () => resolve(server))
   })
 
-/** Whether nobody listens any more; such a socket file is taken away. Only file systems keep them beyond their process. */
-async function abandoned(path: string): Promise<boolean> {
-  if (process.platform === 'linux') return false
-  const answer = await new Promise<string | undefined>((resolve) => {
-    const socket = process.getBuiltinModule('node:net').connect(path, () => resolve(undefined)).once('error', (error) => resolve(errno(error)))
+/** A socket file that refuses for so long is nobody's. */
+const abandonedMs = 500
+
+/**
+ * Takes away a socket file on which nobody listens any more; only file systems keep them beyond their process. One that is just being made
+ * refuses too, between its name and its first listener, so it has to be the same one for a while, and still be it.
+ */
+function sweeper(path: string): () => Promise<void> {
+  let seen: { file: string; since: number } | undefined
+  return async () => {
+    if (process.platform === 'linux') return
+    const file = fileAt(path)
+    if (file === undefined || !(await refuses(path))) seen = undefined
+    else if (seen?.file !== file) seen = { file, since: Date.now() }
+    else if (Date.now() - seen.since > abandonedMs && fileAt(path) === file) rmSync(path, { force: true })
+  }
+}
+
+/** Which file it is: a number alone is soon given to another one. */
+function fileAt(path: string): string | undefined {
+  const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  return stat && `${stat.ino} ${stat.ctimeNs}`
+}
+
+function refuses(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = process.getBuiltinModule('node:net').connect(path, () => resolve(false)).once('error', (error) => resolve(errno(error) === 'ECONNREFUSED'))
     socket.once('connect', () => socket.destroy())
   })
-  if (answer === 'ECONNREFUSED') rmSync(path, { force: true })
-  return answer === 'ECONNREFUSED'
 }

@@ -33,7 +33,9 @@ describe('what was started', () => {
     const [one, two] = [nap(), nap()]
     await killed(`go('${one}; true'); const all = await import('node:fs'); const { execFileSync } = await import('node:child_process')
       execFileSync('pkill', ['-KILL', '-P', String(process.pid), '-f', 'while read -r sign'])
-      await new Promise((resolve) => setTimeout(resolve, 100)); go('${two}; true'); ${busy}`)
+      const left = () => { try { return execFileSync('pgrep', ['-P', String(process.pid), '-f', 'while read -r sign']) } catch { return undefined } }
+      while (left()) await new Promise((resolve) => setTimeout(resolve, 20))
+      await new Promise((resolve) => setTimeout(resolve, 20)); go('${two}; true'); ${busy}`)
     for (const each of [one, two]) expect(await eventually(() => processesWith(words(each)).length === 0), each).toBe(true)
   })
 
@@ -48,6 +50,7 @@ describe('what was started', () => {
     await killed(wrong)
     expect(await eventually(() => processesWith(words(ours)).length === 0)).toBe(true)
     await new Promise((resolve) => setTimeout(resolve, 700))
+    await eventually(() => [own, other].every((each) => processesWith(words(each)).length === 1))
     const [first, second] = [processesWith(words(own)), processesWith(words(other))]
     for (const pid of [...first, ...second]) process.kill(pid, 'SIGKILL')
     expect([first.length, second.length]).toEqual([1, 1])

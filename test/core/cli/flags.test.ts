@@ -6,10 +6,11 @@ import { install, vtcode } from '../../support/program.js'
 
 const plugin = {
   'vtcode.yaml': 'name: talker\ndescription: Talks.\neffects: [read]\nmodule: ./talker.js\n',
-  // It is listened to every 10 ms at most.
+  // It is listened to every 10 ms at most: what it asks for is answered once it was heard.
   'talker.js': `export default async (call, context) => {
     for (const level of ['debug', 'info', 'warn', 'error']) {
       context.log(level, 'ghp_' + 'a1'.repeat(18) + ' one\\n\\u001b[31mtwo')
+      await context.workspace.read('none').catch(() => {})
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
     return { ok: true, output: {} }

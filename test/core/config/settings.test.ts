@@ -253,8 +253,7 @@ describe('settings in code', () => {
     expect(said).toContain(message)
   })
   it('of a trusted workspace that never ends is ended, with what it started', async () => {
-    const script = `require('node:fs').writeFileSync('pid', String(process.pid)); setInterval(() => {}, 1000)`
-    await space.write('vtcode.config.mjs', `import { spawn } from 'node:child_process'; spawn(process.execPath, ['-e', ${JSON.stringify(script)}]); await new Promise(() => setInterval(() => {}, 1000))`)
+    await space.write('vtcode.config.mjs', `import { spawn } from 'node:child_process'; spawn('/bin/sh', ['-c', 'echo $$ > pid; exec sleep 600']); await new Promise(() => setInterval(() => {}, 1000))`)
     expect(await failure({ trusted: () => true, wait: 5_000 })).toEqual(['VT_CONFIG_INVALID', './vtcode.config.mjs: it did not finish within 5 s.', './vtcode.config.mjs'])
     const pid = Number(readFileSync(join(space.root, 'pid'), 'utf8'))
     // A container without an init process keeps the ended ones as zombies.

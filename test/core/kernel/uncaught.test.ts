@@ -34,7 +34,7 @@ let plugins: TempWorkspace
 let booted: Booted
 beforeAll(async () => {
   plugins = await tempWorkspace(files)
-  booted = await bootKernel({ manifests: [plugins.root], config: { plugins: { import_timeout_secs: 1 } } })
+  booted = await bootKernel({ manifests: [plugins.root], config: { plugins: { import_timeout_secs: 4 } } })
 })
 afterAll(async () => {
   await booted[Symbol.asyncDispose]()
@@ -64,7 +64,7 @@ describe('a plugin that is wrong', () => {
   it.each([
     ['throws', /on purpose/],
     ['syntax', /./],
-    ['hangs', /1 s/],
+    ['hangs', /4 s/],
     ['nothing', /default export/],
     ['number', /number/],
   ])('as code (%s) answers VT_PLUGIN_IMPORT, now and later, and is reported by file', async (name, message) => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { lacks, nap, processesWith } from '../../support/exec.js'
+import { eventually, lacks, nap, processesWith } from '../../support/exec.js'
 import { vtcode } from '../../support/program.js'
 
 const manifest = (name: string) => `name: ${name}\ndescription: Is broken.\neffects: [read]\nmodule: ./${name}.js\n`
@@ -23,7 +23,7 @@ async function broken(): Promise<TempWorkspace> {
   await made.write('../home/tools/missing.yaml', manifest('missing'))
   await made.write('../home/tools/not_yaml.yaml', 'name: [\n')
   await made.write('../home/tools/wrong.yaml', 'name: wrong\ndescription: x\neffects: [fly]\nmodule: ./good.js\n')
-  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/tools']\nplugins: { import_timeout_secs: 1 }\n`)
+  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/tools']\nplugins: { import_timeout_secs: 3 }\n`)
   return made
 }
 
@@ -49,7 +49,8 @@ describe('vtcode doctor', () => {
     await using made = await tempWorkspace()
     await made.write('../home/.vtcode/vtcode.config.yaml', 'sandbox: { mode: off }\npolicy: { allow: [unified_exec/run] }\n')
     const sleep = nap()
-    const run = await vtcode(made, ['call', '--mode', 'auto', 'unified_exec', 'run', '--command', `setsid ${sleep} >/dev/null 2>&1 & sleep 0.2`])
+    const run = await vtcode(made, ['call', '--mode', 'auto', 'unified_exec', 'run', '--command', `setsid sh -c 'touch up; exec ${sleep}' >/dev/null 2>&1 & until [ -e up ]; do sleep 0.02; done`])
+    await eventually(() => processesWith(sleep.replace(' ', '\0')).length > 0)
     const [pid] = processesWith(sleep.replace(' ', '\0'))
     try {
       expect({ ...JSON.parse(run.stdout), pid }).toMatchObject({ ok: true, pid: expect.any(Number) })

@@ -165,7 +165,7 @@ describe('an evaluation', () => {
     const byModel = (body: any): Answer => (body.model === 'c' ? { content: 'late', how: { latency: 60_000 } as never } : json(fails({ summary: `${body.model} says no.`, scorecard: scores(body.model === 'a' ? 2 : 4) })))
     const { at } = await place({
       script: { plan: json(plan()), build, evaluate: byModel }, harness: { max_revision_rounds: 0, skeptic_panel: { enabled: true, models: ['peer/a', 'peer/b', 'peer/c'] } },
-      provider: { models: ['m', 'a', 'b', 'c'], timeouts: { first_token_ms: 1500 } },
+      provider: { models: ['m', 'a', 'b', 'c'], timeouts: { first_token_ms: 3000 } },
     })
     const { code, end } = await run(at)
     expect([code, end.stop_reason]).toEqual([1, 'VT_TASK_NOT_ACCEPTED'])

@@ -100,7 +100,7 @@ describe('progress', () => {
   it('counts reports without a figure, and never shows a figure that nobody gave', async () => {
     await using made = await tempWorkspace()
     await made.write('../home/steps/steps.yaml', 'name: steps\ndescription: Reports.\neffects: [read]\ninput: { properties: { given: { type: array } } }\nmodule: ./steps.js\n')
-    await made.write('../home/steps/steps.js', 'export default async ({ input }, context) => { for (const done of input.given) { context.progress({ ...(done !== null && { done }), text: "a step" }); await new Promise((r) => setTimeout(r, 250)) } return { ok: true, output: {} } }')
+    await made.write('../home/steps/steps.js', 'export default async ({ input }, context) => { for (const done of input.given) { context.progress({ ...(done !== null && { done }), text: "a step" }); await context.workspace.read("none").catch(() => {}); await new Promise((r) => setTimeout(r, 250)) } return { ok: true, output: {} } }')
     await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/steps']\n`)
     await using it = await connect(made)
     const figures = async (given: (number | null)[]) => {

@@ -122,7 +122,7 @@ describe('languages without rules in ast-grep', () => {
     const ticking = setInterval(() => turns++, 50)
     try {
       expect(await ws.call('unified_search', { action: 'outline', path: 'a.html' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep'), retryable: false } })
-      expect(turns).toBeGreaterThan(20)
+      expect(turns).toBeGreaterThan(5)
       expect(await outline(ws, { items: 'all' })).toMatchObject({ files: [{ path: 'b.lua' }, { path: 'c.json' }], notices: ['VT_SEARCH_SKIPPED'] })
     } finally {
       clearInterval(ticking)

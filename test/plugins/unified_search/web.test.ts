@@ -436,9 +436,13 @@ describe('a host', () => {
   it('is asked by two at a time', async () => {
     let inside = 0
     let most = 0
+    let waiting: (() => unknown) | undefined
     await using server = await serve((_, response) => {
       most = Math.max(most, ++inside)
-      setTimeout(() => (inside--, response.writeHead(200, { 'content-type': 'text/plain' }).end('x')), 50)
+      const answer = () => (inside--, response.writeHead(200, { 'content-type': 'text/plain' }).end('x'))
+      // The first of two is answered when the second is there, and then both.
+      if (waiting) setTimeout((first) => (first(), answer()), 50, waiting)
+      waiting = waiting ? undefined : answer
     })
     await using booted = await bootKernel({ config: { web: loopback } })
     const results = await Promise.all(Array.from({ length: 6 }, (_, i) => booted.call('unified_search', { action: 'web', url: `${server.url}/${i}` })))

@@ -49,8 +49,8 @@ describe('the work of agents', () => {
     const cut = { content: 'Some words that never come to an end. '.repeat(20), how: { truncateAfterChunks: 2 } }
     const circle = Array.from({ length: 40 }, (_, n) => ({ toolCalls: [call('unified_search', { action: 'list', path: `d${n % 2}` })] }))
     const s = await delegation(
-      [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' }), spawn(`TWO ${look}`, { agent: 'explorer', timeout_secs: 1 }), spawn(`SIX ${look}`, { agent: 'explorer' })] }, says('Done.')],
-      { ONE: [cut, cut, cut, cut], TWO: [{ content: '## Summary\nHalf of it.\n\n## Facts\n- d0 is there', toolCalls: [call('unified_search', { action: 'list' })] }, { ...says('late'), how: { latency: 4000 } }], SIX: circle },
+      [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' }), spawn(`TWO ${look}`, { agent: 'explorer', timeout_secs: 5 }), spawn(`SIX ${look}`, { agent: 'explorer' })] }, says('Done.')],
+      { ONE: [cut, cut, cut, cut], TWO: [{ content: '## Summary\nHalf of it.\n\n## Facts\n- d0 is there', toolCalls: [call('unified_search', { action: 'list' })] }, { ...says('late'), how: { latency: 600_000 } }], SIX: circle },
       { files: { 'd0/a': '', 'd1/b': '' }, model: { retries: { request: 0, stream: 1 } } },
     )
     expect(await s.agent.run('Work.')).toMatchObject({ outcome_code: 'success', text: 'Done.' })

@@ -42,7 +42,7 @@ describe.each(wires)('over %s', (format) => {
   it('silence ends at a timeout, before the first token and in the middle', async () => {
     const { body } = framesOf(format, { text: 'half' })
     const server = await answering(() => {}, (response) => response.writeHead(200, stream).write(body), whole)
-    const s = await against(server, { timeouts: { first_token_ms: 500, idle_ms: 500 } })
+    const s = await against(server, { timeouts: { first_token_ms: 1500, idle_ms: 1500 } })
     expect(await s.run()).toMatchObject({ text: 'whole' })
     expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['first_token', 'idle'])
   })

@@ -104,8 +104,8 @@ describe('a credential', () => {
     await agent(0)
     await agent(0)
     expect(server.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
-    for (const [args, why] of [[['-c', 'exit 3'], 'exit code 3'], [['-c', 'sleep 9'], 'longer than 0.2 s'], [['-c', ':'], 'printed nothing']] as const) {
-      const t = await scene([], { url: server.url, provider: { auth: { ...auth, args, timeout_ms: 200 } } })
+    for (const [args, why, timeout_ms] of [[['-c', 'exit 3'], 'exit code 3', 60_000], [['-c', 'sleep 9'], 'longer than 0.2 s', 200], [['-c', ':'], 'printed nothing', 60_000]] as const) {
+      const t = await scene([], { url: server.url, provider: { auth: { ...auth, args, timeout_ms } } })
       expect((await t.run()).error, why).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining(why) })
     }
   })
