@@ -1,4 +1,5 @@
 import type { SgNode } from '@ast-grep/napi'
+import { pauses } from '../base/index.js'
 import { shownName, type Member, type OutlineItem } from './outline.js'
 import { positionsIn, type Positions } from './positions.js'
 
@@ -9,27 +10,38 @@ const conditional = { rule: { kind: 'rule_set', inside: { kind: 'block', inside:
 const mayHoldRules = /@(?:media|supports)\b/i
 
 /** The elements of a page that have an id, as our query for tree-sitter tells them. `undefined` where only that can read the page. */
-export function pageItems(root: SgNode, text: string): OutlineItem[] | undefined {
+export async function pageItems(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
   if (isUnsound(root, text)) return undefined
   const at = positionsIn(text)
-  return root.findAll(withId).flatMap((node) => {
+  return itemsIn(root.findAll(withId), (node) => {
     const name = idOf(node)
-    return name === undefined ? [] : [itemAt(node, 'object', name, at)]
+    return name === undefined ? undefined : itemAt(node, 'object', name, at)
   })
 }
 
 /** The rules of a style sheet and what it tells of media, with the rules inside, as our query tells them. `undefined` where only tree-sitter can read it. */
-export function styleItems(root: SgNode, text: string): OutlineItem[] | undefined {
+export async function styleItems(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
   if (isUnsound(root, text)) return undefined
   const at = positionsIn(text)
-  return root.namedChildren().flatMap((node) => {
+  return itemsIn(root.namedChildren(), (node) => {
     const kind = kindsOfStyles[node.kind() as string]
-    if (!kind) return []
+    if (!kind) return undefined
     const name = kind === 'namespace' ? firstLine(node).split('{', 1)[0]!.trimEnd() : childOf(node, kind === 'class' ? 'selectors' : 'keyframes_name')?.text()
-    return name === undefined ? [] : [itemAt(node, kind, name, at, mayHoldRules.test(node.text()) ? node.findAll(conditional).flatMap(memberOf) : [])]
+    return name === undefined ? undefined : itemAt(node, kind, name, at, mayHoldRules.test(node.text()) ? node.findAll(conditional).flatMap(memberOf) : [])
   })
 }
 const kindsOfStyles: Record<string, string | undefined> = { rule_set: 'class', media_statement: 'namespace', supports_statement: 'namespace', keyframes_statement: 'object' }
+
+async function itemsIn(nodes: SgNode[], itemOf: (node: SgNode) => OutlineItem | undefined): Promise<OutlineItem[]> {
+  const items: OutlineItem[] = []
+  const pause = pauses()
+  for (const node of nodes) {
+    const item = itemOf(node)
+    if (item) items.push(item)
+    await pause()
+  }
+  return items
+}
 
 /** What does not parse, and what begins with a mark of its encoding, which the other parser is not given. */
 const isUnsound = (root: SgNode, text: string): boolean => text.startsWith('\uFEFF') || root.find({ rule: { kind: 'ERROR' } }) !== null

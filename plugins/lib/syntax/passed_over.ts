@@ -1,4 +1,5 @@
 import type { SgNode } from '@ast-grep/napi'
+import { pauses } from '../base/index.js'
 import type { Language } from './languages.js'
 import { astGrepLibrary, isEven } from './library.js'
 import type { Member, OutlineItem } from './outline.js'
@@ -28,12 +29,17 @@ function passesOver(items: OutlineItem[], text: string): boolean {
 }
 
 /** The same where the statements of the script are known already. */
-export function itemsPassedOver(items: OutlineItem[], text: string, statements: SgNode[]): OutlineItem[] {
+export async function itemsPassedOver(items: OutlineItem[], text: string, statements: SgNode[]): Promise<OutlineItem[]> {
   if (!passesOver(items, text)) return items
   const kept = keptOf(items)
   const known = new Set(kept.map(({ name }) => name))
   const at = positionsIn(text)
-  const more = statements.flatMap((node) => declaredBy(node, at)).filter(({ name }) => !known.has(name) && known.add(name))
+  const more: OutlineItem[] = []
+  const pause = pauses()
+  for (const node of statements) {
+    more.push(...declaredBy(node, at).filter(({ name }) => !known.has(name) && known.add(name)))
+    await pause()
+  }
   // Of a statement that it has no rule for, ast-grep names what stands inside.
   const isInside = ({ range: { byteOffset } }: OutlineItem) => more.some(({ range: { byteOffset: outer } }) => outer.start < byteOffset.start && byteOffset.end <= outer.end)
   return [...kept.filter((item) => !isInside(item)), ...more].sort((a, b) => a.range.byteOffset.start - b.range.byteOffset.start)

@@ -1,4 +1,5 @@
 import type { SgNode } from '@ast-grep/napi'
+import { pauses } from '../base/index.js'
 import type { Language } from './languages.js'
 import { shownName, type Member, type OutlineItem } from './outline.js'
 import { itemsPassedOver } from './passed_over.js'
@@ -27,11 +28,15 @@ const plainMember = /^(?:(?:public|private|protected|static|readonly|override|de
  * The items of a script in ast-grep's order and words, those with them that its rules pass over, from a tree that its library parsed.
  * `undefined` where something does not parse: how a parser goes on after an error depends on the encoding, and only the program reads bytes.
  */
-export function scriptItems(root: SgNode, text: string, language: Language): OutlineItem[] | undefined {
+export async function scriptItems(root: SgNode, text: string, language: Language): Promise<OutlineItem[] | undefined> {
   if (root.find({ rule: { kind: 'ERROR' } })) return undefined
   const script = new Script(text, language.id === 'javascript')
   const statements = root.namedChildren()
-  for (const node of statements) script.statement(node)
+  const pause = pauses()
+  for (const node of statements) {
+    script.statement(node)
+    await pause()
+  }
   return itemsPassedOver(script.items, text, statements)
 }
 

@@ -19,7 +19,7 @@ export interface Drawn {
 }
 
 interface InProcess {
-  itemsOf: (root: SgNode, text: string, language: Language) => OutlineItem[] | undefined
+  itemsOf: (root: SgNode, text: string, language: Language) => Promise<OutlineItem[] | undefined>
   /** Bytes of a file up to which that is done: nothing could stop a parser here. */
   most: number
 }
@@ -152,7 +152,7 @@ class Drawing {
     const parsed = ahead(texts(files, left), parsedAhead, async (one) => ({ ...one, root: (await this.library!.parseAsync(one.file.language.title, one.text)).root() }))
     for await (const { file, text, root } of parsed) {
       this.context.signal.throwIfAborted()
-      const items = performance.now() > until ? undefined : inProcess[file.language.id]!.itemsOf(root, text, file.language)
+      const items = performance.now() > until ? undefined : await inProcess[file.language.id]!.itemsOf(root, text, file.language)
       // Without a copy of its own each name and line would keep the text that it was cut from, of a page once for each element around it.
       if (items) this.settle(file, JSON.parse(JSON.stringify(items)) as OutlineItem[])
       else left.push(file)

@@ -1,5 +1,5 @@
 import type { NapiConfig, SgNode } from '@ast-grep/napi'
-import { ahead } from '../../lib/base/index.js'
+import { ahead, pauses } from '../../lib/base/index.js'
 import { astGrepLibrary, isEven, mostInLine, positionsIn, type Language, type Library, type Positions } from '../../lib/syntax/index.js'
 import { placeIn, type EmbeddedCode } from './pages.js'
 import { patternRule } from './binary.js'
@@ -51,6 +51,7 @@ export async function lookInProcess(
   const template = input.workflow === 'rewrite' ? templateOf(input.rewrite!) : undefined
   const config: NapiConfig = { rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'] }
   const parsed = ahead(even(texts, found.broken), parsedAhead, async (one) => ({ ...one, root: (await parseAsync(language.title, one.code?.text ?? one.text)).root() }))
+  const pause = pauses()
   for await (const { path, text, code, root } of parsed) {
     if (root.find({ rule: { kind: 'ERROR' } })) {
       found.broken.add(path)
@@ -62,6 +63,7 @@ export async function lookInProcess(
       const native = nativeOf(node, { path, text, at, code, names, language, context_lines: input.context_lines })
       if (template && !replace(native, template)) return undefined
       here.push(native)
+      await pause()
       // The whole of what a page embeds is one node, whose ends only the program tells.
       if (code && node.range().end.index > code.end) found.broken.add(path)
     }
