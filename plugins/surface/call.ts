@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { visibleJson } from '../../core/base/index.js'
 import type { Approval, Io, JsonObject, Kernel } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
@@ -76,7 +77,12 @@ function remarks(kernel: Kernel, io: Io, told: Set<string>, servers = false): vo
   for (const { message } of diagnostics) told.add(message)
   const waiting = diagnostics.filter(({ code }) => waits.has(code))
   if (waiting.length > 0) say(io, 'warning', `Left out until you agree: ${waiting.length} of what this workspace brings; \`vtcode trust\` shows it and asks.`)
-  for (const { code, severity, message, hint } of diagnostics) if (!waits.has(code)) say(io, severity, hint ? `${message} ${hint}` : message)
+  for (const { code, severity, message, hint = '', files } of diagnostics) {
+    if (waits.has(code)) continue
+    const text = `${message} ${hint}`.trimEnd()
+    const places = files.filter((file) => !text.includes(basename(file.replace(/(:\d+)+$/, ''))))
+    say(io, severity, places.length > 0 ? `${oneLine(places[0]!)}: ${text}` : text)
+  }
 }
 const waits = new Set(['VT_CONFIG_CONSENT', 'VT_CONFIG_UNTRUSTED', 'VT_PLUGIN_UNTRUSTED'])
 

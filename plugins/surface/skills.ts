@@ -1,7 +1,7 @@
 import { isAbsolute, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel, Skill } from '../../core/index.js'
-import { asDocument, columns, documentText, oneLine, paint, printable, say } from '../lib/terminal/index.js'
+import { asDocument, columns, documentText, oneLine, paint, say } from '../lib/terminal/index.js'
 import { checkSkills, prompt } from './skills/check.js'
 import { create } from './skills/create.js'
 
@@ -56,9 +56,9 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
     const { dir = join(kernel.workspace, '.agents', 'skills'), description } = flags
     return create(rest[0]!, { dir, ...(description !== undefined && { description }) }, io)
   }
-  const known = ['list', 'show', 'validate', 'create', 'prompt']
-  if (!known.includes(verb)) return wrong(io, `Unknown sub-command '${oneLine(verb)}'; known: ${known.join(', ')}.`)
-  return wrong(io, `'vtcode skills ${printable(words.join(' '))}' says too little or too much.`)
+  const takes = { list: 'no word', show: 'one name', validate: 'folders', create: 'one name', prompt: 'folders' }
+  if (!Object.hasOwn(takes, verb)) return wrong(io, `Unknown sub-command '${oneLine(verb)}'; known: ${Object.keys(takes).join(', ')}.`)
+  return wrong(io, `'vtcode skills ${verb}' takes ${takes[verb as keyof typeof takes]} besides its flags.`)
 }
 
 function wrong(io: Io, text: string): number {

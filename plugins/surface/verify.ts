@@ -1,4 +1,4 @@
-import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
+import { openWorkspace, VtError, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import { approver, columns, confirmed, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 
 type Agent = typeof import('../agent/cli/index.js')
@@ -29,7 +29,9 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
     if (rows.length > 0) io.stdout.write(columns(rows))
     return await compare(kernel, agent, { certificate, workspace }, io)
   } catch (error) {
-    return agent.printFailure(kernel, error, io)
+    if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return agent.printFailure(kernel, error, io)
+    say(io, 'error', `${error.problem.message}\n  \`vtcode sessions show <id> --certificate\` prints one.`)
+    return 1
   } finally {
     workspace.close()
   }

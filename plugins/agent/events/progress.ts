@@ -61,10 +61,11 @@ export function summary(outcome: RunOutcome, done?: RunChanges): string {
 }
 
 /** Why a run is no success, and what to do next. */
-export function reasonOf({ outcome_code, error }: Pick<RunOutcome, 'outcome_code' | 'error'>): string | undefined {
-  if (error) return `${error.code}: ${error.message}${error.hint ? `\n  ${error.hint}` : ''}`
+export function reasonOf({ outcome_code, error, session_id }: Pick<RunOutcome, 'outcome_code' | 'error' | 'session_id'>): string | undefined {
   const { says, next, exit_code } = outcomeTable[outcome_code]
-  return exit_code === 0 ? undefined : `${says}${next === undefined ? '' : `\n  ${next}`}`
+  if (!error && exit_code === 0) return undefined
+  const hint = error ? error.hint : next
+  return `${error ? `${error.code}: ${error.message}` : says}${hint ? `\n  ${hint.replace('resume <id>', `resume ${session_id}`)}` : ''}`
 }
 
 /** The changes that a run was asked for and did not make, a line each. */

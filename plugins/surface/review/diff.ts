@@ -34,7 +34,7 @@ export async function readDiff(folder: string, { base, staged, commit }: DiffFla
   const quiet = { 'core.quotePath': 'false', ...filtersOff(repository?.settings ?? []) }
   const ask = (...form: string[]) => askGit([what[0]!, ...how, ...form, ...what.slice(1)], folder, folder, quiet)
   const [patch, counts, others] = await Promise.all([ask('--patch', '--unified=5'), ask('--numstat', '-z'), askGit(['ls-files', '--others', '--exclude-standard', '-z'], folder, folder)])
-  if ('refused' in patch) return patch
+  if ('refused' in patch) return patch.refused.includes("ambiguous argument 'HEAD'") ? { refused: 'there is no commit yet; --staged takes what is staged' } : patch
   if ('refused' in counts) return counts
   const paths = pathsOf(counts.output)
   if (paths.some((path) => path.startsWith('/') || path.split('/').includes('..'))) return { refused: 'the index of the repository names a file that is not in it' }

@@ -14,7 +14,10 @@ it('vtcode ask answers, changes nothing, and prints the answer alone, as JSON or
   const peer = await startPeer([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] }, { content: 'Done, I created a.txt.' }, { content: 'I may not.' }, { content: answer }, { content: answer }, { content: 'no tools' }])
   const place = await home(peer)
   held.push(peer, place)
-  expect(await vtcode(place, ['ask', 'write', 'a', 'file'])).toEqual({ code: 1, out: 'I may not.\n', err: 'Not applied: unified_file a.txt (VT_POLICY_DENIED)\nvtcode: error: A change was refused, and none was made after it.\n  Allow it by a rule or another mode, then `vtcode resume <id>` continues.\n' })
+  expect(await vtcode(place, ['ask', 'write', 'a', 'file'])).toEqual({
+    code: 1, out: 'I may not.\n',
+    err: expect.stringMatching(/^Not applied: unified_file a.txt \(VT_POLICY_DENIED\)\nvtcode: error: A change was refused, and none was made after it.\n {2}Allow it by a rule or another mode, then `vtcode resume ses_\w+` continues.\n$/),
+  })
   expect(await place.read('a.txt')).toBeUndefined()
   expect(await vtcode(place, ['ask', '--code', 'how?'])).toEqual({ code: 0, out: 'const a = 1\n', err: '' })
   const { out } = await vtcode(place, ['ask', '--output-format', 'json', 'how?'])

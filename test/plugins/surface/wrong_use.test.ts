@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
@@ -70,4 +71,16 @@ describe('a verb', () => {
     expect((await vtcode(made, ['dependencies', '--nonsense'])).code).toBe(2)
     for (const [verb, { flag }] of Object.entries(table)) expect([verb, flag[0]]).toEqual([verb, 2])
   })
+})
+
+it('what is wrong is told with its file, and with what to do in the words of the command line', async () => {
+  await using made = await tempWorkspace({ 'a.txt': 'a\n', 'tools/bad.yaml': 'nam: x\n', 'my.config.json': '{ "manifests": ["builtin", "./tools"] }' })
+  execFileSync('git', ['init', '-q'], { cwd: made.root })
+  const told = [
+    [['--config', 'my.config.json', 'call', 'unified_file', 'read', '--path', 'a.txt'], 0, "/tools/bad.yaml:1:1: Unknown key 'nam'; did you mean 'name'? Fix the file"],
+    [['verify', 'nope.json'], 1, "'nope.json' does not exist.\n  `vtcode sessions show <id> --certificate` prints one.\n"],
+    [['skills', 'show'], 2, "'vtcode skills show' takes one name besides its flags.\n"],
+    [['review'], 1, 'there is no commit yet; --staged takes what is staged.\n'],
+  ] as const
+  for (const [words, code, stderr] of told) expect(await vtcode(made, [...words]), words.join(' ')).toMatchObject({ code, stderr: expect.stringContaining(stderr) })
 })
