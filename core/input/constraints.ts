@@ -1,17 +1,10 @@
 import { hostPattern, problem, texts, toText, type Contribution, type JsonObject, type Next, type Notice, type Settings, type SlotInfo } from '../base/index.js'
+import type { Config } from '../config/index.js'
 import { concerns } from '../registry/index.js'
 
+type Configured = NonNullable<NonNullable<Config['policy']>['constraints']>[string]
 /** One entry of `policy.constraints`, or several of them for the same slot joined to the strictest. */
-export interface Constraint {
-  allowed_modes?: string[]
-  max_results_per_call?: number
-  max_items_per_call?: number
-  max_bytes_per_read?: number
-  max_response_bytes?: number
-  max_calls_per_minute?: number
-  default_response_format?: string
-  allowed_url_schemes?: string[]
-  denied_url_hosts?: string[]
+export interface Constraint extends Configured {
   /** Where nobody said another executor, it is the sandbox, or the user is asked. */
   sandbox_or_ask?: true
 }
