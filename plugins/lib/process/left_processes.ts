@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { systemText } from '../base/index.js'
 
 /** The variable by which whatever a command started is found again, wherever it went. */
 export const markName = 'VTCODE_RUN'
@@ -15,16 +16,16 @@ export interface LeftProcess {
  */
 export function leftProcesses(): LeftProcess[] {
   const parents = new Map<number, number>()
-  for (const pid of numbersIn('/proc')) if (text(`/proc/${pid}/environ`).includes(`${markName}=`)) parents.set(pid, parentOf(pid))
+  for (const pid of numbersIn('/proc')) if (systemText(`/proc/${pid}/environ`).includes(`${markName}=`)) parents.set(pid, parentOf(pid))
   const isLeft = (pid: number, steps = 0): boolean => {
     const parent = parents.get(pid)
     return parent === 1 || (parent !== undefined && steps < 64 && isLeft(parent, steps + 1))
   }
-  return [...parents.keys()].filter((pid) => isLeft(pid)).map((pid) => ({ pid, command: text(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim().slice(0, 200) }))
+  return [...parents.keys()].filter((pid) => isLeft(pid)).map((pid) => ({ pid, command: systemText(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim().slice(0, 200) }))
 }
 
 function parentOf(pid: number): number {
-  const stat = text(`/proc/${pid}/stat`)
+  const stat = systemText(`/proc/${pid}/stat`)
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
 }
 
@@ -33,13 +34,5 @@ function numbersIn(folder: string): number[] {
     return readdirSync(folder).filter((name) => /^\d+$/.test(name)).map(Number)
   } catch {
     return []
-  }
-}
-
-function text(file: string): string {
-  try {
-    return readFileSync(file, 'latin1')
-  } catch {
-    return ''
   }
 }

@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram, isProgram, makeFolder, searchPath } from '../../../core/base/index.js'
-import { tempFolder } from '../base/index.js'
+import { systemText, tempFolder } from '../base/index.js'
 import { runProgram, tail, type SandboxSettings } from '../process/index.js'
 import { acts, attempted, homeActs, loginActs, loginFiles, type Act } from './attempts.js'
 import { confinedCommand, type SandboxTools } from './launch.js'
@@ -119,7 +119,7 @@ async function runIn(tools: SandboxTools, where: Confinement, script: string, mo
   const env = {
     PATH: '/usr/bin:/bin:/usr/sbin:/sbin',
     OUTSIDE_PID: String(process.pid),
-    OUTSIDE_COMM: own('/proc/self/comm'),
+    OUTSIDE_COMM: systemText('/proc/self/comm').trim() || 'node',
     OUTSIDE_HOME: where.home ?? homedir(),
     KNOWN_IN_HOME: [...namesInHome(homedir(), where.workspace), ...(where.gitConfig ? ['.gitconfig'] : [])].join(' '),
     KNOWN: '/run/current-system',
@@ -132,14 +132,6 @@ async function runIn(tools: SandboxTools, where: Confinement, script: string, mo
   return { text: output.out.text(), errors: output.err.text() }
 }
 
-function own(file: string): string {
-  try {
-    return readFileSync(file, 'latin1').trim()
-  } catch {
-    return 'node'
-  }
-}
-
 /** What a command leaves behind, in a session of its own. */
 async function outliving(tools: SandboxTools): Promise<Attempt> {
   const nap = `6${String(Math.random()).slice(2, 11)}`
@@ -147,7 +139,7 @@ async function outliving(tools: SandboxTools): Promise<Attempt> {
   try {
     await runIn(tools, { workspace: folder, writable: false, cwd: '/', shown: [], settings: none }, `setsid sleep ${nap} >/dev/null 2>&1 & sleep 0.1`)
     await new Promise((resolve) => setTimeout(resolve, 300))
-    const left = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && own(`/proc/${name}/cmdline`).includes(`sleep\0${nap}`))
+    const left = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && systemText(`/proc/${name}/cmdline`).includes(`sleep\0${nap}`))
     return { name: 'processes that outlive their command', held: left.length === 0, ...(left.length > 0 && { found: left }) }
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../../../core/base/index.js'
+import { systemText } from '../base/index.js'
 
 /** Processes and threads of all commands together. */
 export const mostTasks = 2048
@@ -35,12 +36,12 @@ function make(): { procs?: string } {
 
 /** Where groups of ours can be: below our own in the first version, beside it in the second, which keeps processes to the leaves. */
 function parentGroup(): string | undefined {
-  const lines = text('/proc/self/cgroup').split('\n').map((line) => line.split(':'))
+  const lines = systemText('/proc/self/cgroup').split('\n').map((line) => line.split(':'))
   const first = lines.find(([, controllers = '']) => controllers.split(',').includes('pids'))
   if (first) return existsSync(join(groups, 'pids')) ? join(groups, 'pids', first[2]!) : undefined
   const unified = lines.find(([number]) => number === '0')?.[2]
   const parent = unified === undefined ? undefined : join(groups, dirname(unified))
-  return parent !== undefined && text(join(parent, 'cgroup.subtree_control')).split(/\s/).includes('pids') ? parent : undefined
+  return parent !== undefined && systemText(join(parent, 'cgroup.subtree_control')).split(/\s/).includes('pids') ? parent : undefined
 }
 
 /** Groups of processes that were killed. One in which something runs cannot be removed. */
@@ -56,13 +57,5 @@ function remove(group: string): void {
     rmdirSync(group)
   } catch {
     // The next of us does it.
-  }
-}
-
-function text(file: string): string {
-  try {
-    return readFileSync(file, 'latin1')
-  } catch {
-    return ''
   }
 }
