@@ -83,7 +83,7 @@ export class Talk {
     else if (word === '/image') this.images.push(...((await givenImages({ image: [rest] }, io, word)) ?? []))
     else if (word === '/goal' && rest === '') io.stderr.write(goalText(this.agent))
     else if (await promptNamed(this.kernel, word)) return false
-    else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal' && word !== '/plan') say(io, 'error', `Unknown command ${word}. ${help}`)
+    else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal' && word !== '/plan') say(io, 'error', `Unknown command ${word}; /help shows what there is. Nothing was sent to the model.`)
     else return false
     return true
   }

@@ -38,7 +38,7 @@ it('vtcode chat answers line by line in one session, which can be gone on with',
   held.push(peer, place)
   const { code, out, err } = await vtcode(place, ['chat', '--quiet'], { input: 'hello\n\n/mode\n/nonsense\nand more\n/quit\nnever\n' })
   expect([code, out]).toEqual([0, 'first\nsecond\n'])
-  expect(err).toMatch(/^ask\nvtcode: error: Unknown command \/nonsense/)
+  expect(err).toMatch(/^ask\nvtcode: error: Unknown command \/nonsense; \/help shows what there is\. Nothing was sent to the model\.\n/)
   expect(peer.bodies[1].messages.slice(1).map(({ content }: any) => content)).toEqual(['hello', 'first', 'and more'])
   expect((await vtcode(place, ['chat', '--resume', 'last'], { input: 'still there?\n' })).out).toBe('third\n')
   expect(peer.bodies[2].messages.slice(1).map(({ content }: any) => content)).toEqual(['hello', 'first', 'and more', 'second', 'still there?'])
