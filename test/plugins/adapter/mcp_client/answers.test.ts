@@ -1,12 +1,12 @@
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { Config } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
-import { deadline } from '../../../../build/core/base/index.js'
 import { call, home, startPeer, vtcode as agent } from '../../../support/peer.js'
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
@@ -132,10 +132,14 @@ describe('a tool that has to be called as a task', () => {
     const notes = join(made.home, 'notes')
     await made.write('../home/says.json', JSON.stringify({ notes }))
     const args = era === '2025' ? [fixture, join(made.home, 'says.json')] : [modern, 'forever', notes]
-    await using vt = await bootKernel({ config: { ...configOf(), mcp: { servers: { s: { command: process.execPath, args, tool_timeout_secs: 1 } } } } as Config })
+    await using vt = await bootKernel({ config: { ...configOf(), mcp: { servers: { s: { command: process.execPath, args, tool_timeout_secs: 3 } } } } as Config })
     const off = async (): Promise<number> => (await readFile(notes, 'utf8').catch(() => '')).split('\n').length - 1
-    using limit = deadline(300)
-    expect(await vt.call('mcp__s__slow', { how: 'forever' }, { signal: limit.signal })).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
+    const cancel = new AbortController()
+    const first = vt.call('mcp__s__slow', { how: 'forever' }, { signal: cancel.signal })
+    // Who asks how far it is knows the name by which to call it off.
+    await expect.poll(() => existsSync(`${notes}.asked`), { interval: 10 }).toBe(true)
+    cancel.abort()
+    expect(await first).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
     await expect.poll(off).toBe(1)
     expect(await vt.call('mcp__s__slow', { how: 'forever' })).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT' } })
     await expect.poll(off).toBe(2)
