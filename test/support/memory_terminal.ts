@@ -28,7 +28,7 @@ export function memoryTerminal({ columns = 60, rows = 20 } = {}) {
       Object.assign(output, { columns, rows })
       output.emit('resize')
     },
-    until: (wanted: string | RegExp) => expect.poll(text, { timeout: 60_000, message: String(wanted) }).toMatch(wanted),
+    until: (wanted: string | RegExp) => expect.poll(text, { message: String(wanted) }).toMatch(wanted),
   }
 }
 

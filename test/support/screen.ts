@@ -61,13 +61,13 @@ export async function drawn(place: Place, words: string[], { program = process.e
       screen.resize(columns, rows)
     },
     /** Waits until this stands there. */
-    until: (wanted: string | RegExp) => expect.poll(text, { timeout: 40_000, message: `${wanted}` }).toMatch(wanted),
+    until: (wanted: string | RegExp) => expect.poll(text, { message: `${wanted}` }).toMatch(wanted),
     /** Answers the question that stands there, when it has the keys. */
     answer: async (key: string) => {
-      await expect.poll(text, { timeout: 40_000 }).toMatch(/^y yes(?: ·|$)/m)
+      await expect.poll(text).toMatch(/^y yes(?: ·|$)/m)
       child.write(key)
     },
-    gone: (unwanted: string | RegExp) => expect.poll(text, { timeout: 40_000 }).not.toMatch(unwanted),
+    gone: (unwanted: string | RegExp) => expect.poll(text).not.toMatch(unwanted),
     end: async () => {
       const code = await ended
       // What was written last is drawn last.

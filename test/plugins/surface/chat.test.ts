@@ -48,7 +48,7 @@ it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt
   const { peer, terminal, until, end } = await atTerminal([slow, { content: 'quick' }])
   await until('> ')
   terminal.write('tell me\r')
-  await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => peer.asked.length).toBe(1)
   await stopAndGoOn({ terminal, until })
   terminal.write('half a line\x03')
   // Presses that follow each other at once are one.
@@ -58,7 +58,7 @@ it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt
   await sleep(300)
   terminal.write('\x03')
   expect((await end()).code).toBe(0)
-}, 120_000)
+})
 
 it('what is pasted sends nothing by its line ends, and is one message with what is typed behind it; Ctrl-C drops it', async () => {
   const { peer, terminal, until, end } = await atTerminal([{ content: 'quick' }])
@@ -79,7 +79,7 @@ it('what is pasted sends nothing by its line ends, and is one message with what 
   terminal.write('/quit\r')
   const { code, rest } = await end()
   expect([code, rest.lastIndexOf('\x1b[?2004l') > rest.lastIndexOf('\x1b[?2004h')]).toEqual([0, true])
-}, 60_000)
+})
 
 it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
   const { peer, terminal, until, end } = await atTerminal([...Array.from({ length: 5 }, (_, index) => ({ content: `${'word '.repeat(4000)}answer ${index}` })), slow, { content: 'quick' }])
@@ -90,17 +90,17 @@ it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
   }
   await until('> ')
   terminal.write('/compact\r')
-  await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(6)
+  await expect.poll(() => peer.asked.length).toBe(6)
   await stopAndGoOn({ terminal, until })
   terminal.write('/quit\r')
   expect((await end()).code).toBe(0)
-}, 120_000)
+})
 
 it('what is typed while an answer is under way waits for its end, one turn each; /steer ends it and comes first; Ctrl-C gives back what waits', async () => {
   const { peer, terminal, until, end } = await atTerminal([slow, { content: 'steered' }, { content: 'one' }, { content: 'two' }, slow, { content: 'both' }])
   await until('> ')
   terminal.write('tell me\r')
-  await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => peer.asked.length).toBe(1)
   for (const text of ['first', 'second']) {
     terminal.write(`${text}\r`)
     await until(`waits for the end of the turn: ${text}`)
@@ -110,7 +110,7 @@ it('what is typed while an answer is under way waits for its end, one turn each;
   terminal.write('/steer no, this\r')
   for (const text of ['next comes: no, this', '> no, this', 'steered', '> first', 'one', '> second', 'two', '> ']) await until(text)
   terminal.write('more\r')
-  await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(5)
+  await expect.poll(() => peer.asked.length).toBe(5)
   terminal.write('again\r')
   await until('waits for the end of the turn: again')
   terminal.write('half\x03')
@@ -122,7 +122,7 @@ it('what is typed while an answer is under way waits for its end, one turn each;
   terminal.write('/quit\r')
   expect((await end()).code).toBe(0)
   expect(said(peer)).toEqual(['tell me', 'no, this', 'first', 'second', 'more', 'again half now'])
-}, 120_000)
+})
 
 it('a line goes to the question that is open; what was typed before is there again; a no may say what to do instead', async () => {
   const { peer, place, terminal, until, end } = await atTerminal([write('a.txt'), { content: 'written' }, write('b.txt'), { content: 'another way' }, { content: 'not b.txt' }])
@@ -142,21 +142,21 @@ it('a line goes to the question that is open; what was typed before is there aga
   expect([await place.read('a.txt'), await place.read('b.txt')]).toEqual(['x', undefined])
   expect(said(peer)[2]).toBe('next half and the rest')
   expect(said(peer)[3]).toContain('The user says: call it c.txt')
-}, 120_000)
+})
 
 it('a second Ctrl-C within a second ends the program at once, and the terminal is as it was', async () => {
   const { peer, terminal, until, end } = await atTerminal([slow], ['-c', `stty -g; "${process.execPath}" "${bin}" chat --plain; echo left $?; stty -g`], { program: '/bin/sh' })
   const before = (await until('\n')).trim()
   await until('> ')
   terminal.write('tell me\r')
-  await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => peer.asked.length).toBe(1)
   terminal.write('\x03')
   await sleep(400)
   terminal.write('\x03')
   await until('left 130')
   expect((await until(before)).trim()).toBe(before)
   await end()
-}, 120_000)
+})
 
 it('Ctrl-Z gives the terminal back to the shell, and the line is there again with fg', async () => {
   const { peer, terminal, until, end } = await atTerminal([{ content: 'as before' }], ['--norc', '-i'], { program: '/bin/bash' })
@@ -181,7 +181,7 @@ it('Ctrl-Z gives the terminal back to the shell, and the line is there again wit
   terminal.write('exit $?\r')
   expect((await end()).code).toBe(0)
   expect(said(peer)).toEqual(['half a line'])
-}, 120_000)
+})
 
 /** Says so many words, one each tenth of a second. */
 const words = (count: number) => ({ content: Array.from({ length: count }, (_, index) => `w${String(index).padStart(3, '0')} `).join(''), how: { latency: 100, chunkSize: 5 } })
@@ -211,7 +211,7 @@ it('words stand on the terminal when the model says them, each once; what is typ
   terminal.write('/quit\r')
   expect((await end()).code).toBe(0)
   expect(peer.bodies[2].messages.slice(-3).map(({ content }: any) => content)).toEqual([expect.stringMatching(/^w000 [w\d ]*w003/), 'The user stopped your answer here.', 'again'])
-}, 120_000)
+})
 
 it('an answer that breaks off stays on the terminal, marked, and the whole one comes below it', async () => {
   const { terminal, until, end } = await atTerminal([{ content: 'half of a long answer '.repeat(20), how: { latency: 50, chunkSize: 20, truncateAfterChunks: 4 } }, { content: 'whole' }])

@@ -47,7 +47,7 @@ describe('agents in a chat', () => {
     held.pop()
     expect(await end()).toBe(0)
     expect(faultsOf(raw())).toEqual([])
-  }, 60_000)
+  })
 
   it('are seen line by line too, and in the log of exec with the name of each before what it does', async () => {
     const script = { parent: [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'explorer' })] }, says('All is known.')], ONE: [{ toolCalls: [call('unified_search', { action: 'list' })] }, report('One is done.')] }
@@ -59,5 +59,5 @@ describe('agents in a chat', () => {
     const exec = await vtcode(log, ['exec', 'Explore.'])
     expect(exec.err).toMatch(/◇ explorer begins: ONE .*\n(?:[^]*\n)?explorer: ✓ unified_search list.*\n[^]*◆ explorer is done: One is done\.\n/)
     expect((await vtcode(log, ['chat', '--resume', 'last'], { input: '/agents\n' })).err).toContain('a1  explorer  completed')
-  }, 60_000)
+  })
 })

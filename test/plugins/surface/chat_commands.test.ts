@@ -76,7 +76,7 @@ describe('the commands of the screen', () => {
     await again.until(/script exhausted|VT_LLM/)
     again.type('\u0004')
     await again.end()
-  }, 60_000)
+  })
 
   it('go back to a turn, fork, begin anew, resume, and change the model', async () => {
     const { type, until, gone, end, peer, place, text } = await chat(
@@ -145,7 +145,7 @@ describe('the commands of the screen', () => {
     expect(below(text())).toMatch(/\n> /)
     type('\u0004')
     expect(await end()).toBe(0)
-  }, 60_000)
+  })
 
   it('give the message to the editor of the person, and images that it names to the model', async () => {
     const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
@@ -163,7 +163,7 @@ describe('the commands of the screen', () => {
     expect(JSON.stringify(said(peer)[0])).toContain('what is and more in')
     type('\u0004')
     expect(await end()).toBe(0)
-  }, 60_000)
+  })
 })
 
 describe('an approval', () => {
@@ -192,5 +192,5 @@ describe('an approval', () => {
     await until('ran three')
     type('\u0004')
     expect(await end()).toBe(0)
-  }, 60_000)
+  })
 })

@@ -33,11 +33,11 @@ describe('the chat on a screen', () => {
     expect(await end()).toBe(0)
     expect(shown()).not.toContain('/help\n')
     expect(faultsOf(raw())).toEqual([])
-  }, 60_000)
+  })
 
   it('is drawn before the rest of the program is there: what is typed and sent meanwhile is kept, and sent in order', async () => {
     const { peer, type, until, end, text: shown, raw, chunks } = await chat([{ content: 'first answer' }, { content: 'second answer' }])
-    await expect.poll(() => chunks.length, { timeout: 30_000, interval: 2 }).toBeGreaterThan(0)
+    await expect.poll(() => chunks.length, { interval: 2 }).toBeGreaterThan(0)
     for (const data of ['sent early\r', 'and this\r', 'half']) type(data)
     await until(/second answer\n[^]*> half$/m)
     expect(said(peer)).toEqual(['sent early', 'and this'])
@@ -50,7 +50,7 @@ describe('the chat on a screen', () => {
     type('\u0004')
     expect(await end()).toBe(0)
     expect(faultsOf(raw())).toEqual([])
-  }, 60_000)
+  })
 
   it('is drawn on the second screen where the settings or --surface say so, and leaves what was said on the first one', async () => {
     const peer = await startPeer([{ content: 'It is **so**.' }, { content: 'It is **so**.' }])
@@ -68,7 +68,7 @@ describe('the chat on a screen', () => {
       expect(screen.buffer.active.type).toBe('normal')
       for (const part of ['> hi there', 'It is so.']) expect(count(shown(), part), part).toBe(1)
     }
-  }, 60_000)
+  })
 
   it('gives the terminal back before it says why it cannot start', async () => {
     const place = await home({ url: 'http://127.0.0.1:9' }, { 'vtcode.config.json': '{ "policy": { "mode": 7 } }' })
@@ -77,7 +77,7 @@ describe('the chat on a screen', () => {
     expect(await wrong.end()).toBe(3)
     expect(wrong.text()).toMatch(/^vtcode: error: [^]*mode/)
     expect(wrong.raw().lastIndexOf('\u001b[?2004l')).toBeGreaterThan(wrong.raw().lastIndexOf('\u001b[?2004h'))
-  }, 60_000)
+  })
 
   it('has something begin by itself when nothing is under way, and what is being typed stays', async () => {
     const { peer, type, until, end } = await chat([{ content: 'Here is your tea.' }, { content: 'quick' }])
@@ -91,7 +91,7 @@ describe('the chat on a screen', () => {
     expect(said(peer)).toEqual(['Remind me: tea', 'half said'])
     type('\u0004')
     expect(await end()).toBe(0)
-  }, 60_000)
+  })
 
   it('shows a whole plan before it asks what to do with it', async () => {
     const steps = [{ action: 'Write greet.mjs' }, { action: 'Write its test' }]
@@ -104,7 +104,7 @@ describe('the chat on a screen', () => {
     await until(/plan is dropped|dropped the plan|· plan ·/)
     type('\u0004')
     await end()
-  }, 60_000)
+  })
 
   it('is what a terminal without a verb gets; --plain, TERM=dumb and a small terminal get lines', async () => {
     const { until, type, end } = await chat([], [])
@@ -120,7 +120,7 @@ describe('the chat on a screen', () => {
       expect(await plain.end()).toBe(0)
       expect(plain.raw()).not.toContain('\u001b[?2026h')
     }
-  }, 120_000)
+  })
 
   it('shows time, tokens and how to stop; Escape stops, and what was said stays, marked', async () => {
     const { type, until, end, peer, text } = await chat([slow, { content: 'quick' }])
@@ -138,7 +138,7 @@ describe('the chat on a screen', () => {
     type('\u0004')
     expect(await end()).toBe(0)
     expect(said(peer)).toEqual(['tell me', 'again'])
-  }, 60_000)
+  })
 
   it('lets wait what is sent meanwhile, numbered; the arrow takes the last one back, Ctrl-Enter ends the turn and comes first', async () => {
     const { type, until, end, peer, text } = await chat([slow, { content: 'steered' }, { content: 'one' }])
@@ -161,7 +161,7 @@ describe('the chat on a screen', () => {
     type('\u0004')
     expect(await end()).toBe(0)
     expect(said(peer)).toEqual(['tell me', 'no, this', 'first'])
-  }, 60_000)
+  })
 
   it('shows what a command prints while it runs, the last lines of it after, and all of it by Ctrl-O', async () => {
     // It goes on when what stands there was seen.
@@ -185,7 +185,7 @@ describe('the chat on a screen', () => {
     await until(/^> \/ for commands/m)
     type('\u0004')
     expect(await end()).toBe(0)
-  }, 60_000)
+  })
 
   it('gives the editor the keys of several lines, pastes and earlier chats', async () => {
     const trace = Array.from({ length: 500 }, (_, at) => `line ${at}`).join('\n')
@@ -209,7 +209,7 @@ describe('the chat on a screen', () => {
     await sleep(100)
     second.type('\u0004')
     expect(await second.end()).toBe(0)
-  }, 60_000)
+  })
 })
 
 describe('an approval on the screen', () => {
@@ -228,7 +228,7 @@ describe('an approval on the screen', () => {
     expect(await place.read('a.txt')).toBe('x\ny\n')
     type('\u0004')
     expect(await end()).toBe(0)
-  }, 60_000)
+  })
 
   it('never takes a letter of what is being typed; a no may say what to do instead', async () => {
     const { type, until, end, peer, place } = await chat([write('a.txt'), { content: 'as you say' }, { content: 'bye' }])
@@ -255,7 +255,7 @@ describe('an approval on the screen', () => {
     expect(said(peer)[1]).toContain('The user says: call it b.txt')
     expect(said(peer)[2]).toBe('yes and no, also y')
     expect(await place.read('a.txt')).toBeUndefined()
-  }, 60_000)
+  })
 
   it('is a no by Escape, and Ctrl-C in it does not end the chat', async () => {
     const { type, until, answer, end, place } = await chat([write('a.txt'), { content: 'not then' }])
@@ -268,7 +268,7 @@ describe('an approval on the screen', () => {
     await sleep(300)
     type('\u0004')
     expect(await end()).toBe(0)
-  }, 60_000)
+  })
 })
 
 describe('the terminal', () => {
@@ -305,9 +305,9 @@ describe('the terminal', () => {
     at.type('\u0003')
     await sleep(300)
     at.type('\u0003')
-    await expect.poll(() => /\$ ?$/.test(at.text()), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => /\$ ?$/.test(at.text())).toBe(true)
     at.type('stty -g | cksum\r')
-    await expect.poll(() => count(at.text(), before), { timeout: 30_000 }).toBe(2)
+    await expect.poll(() => count(at.text(), before)).toBe(2)
     const all = squeezed(at.text())
     for (let line = 1; line <= 30; line++) expect(count(all, `earlier-${line}.`), `${line}`).toBe(1)
     for (let word = 0; word < 120; word++) expect(count(all, `word${word}.`), `word${word}`).toBe(1)
@@ -315,7 +315,7 @@ describe('the terminal', () => {
     expect(faultsOf(at.raw())).toEqual([])
     at.type('exit\r')
     await at.end()
-  }, 120_000)
+  })
 
   it('is left as it was by SIGTERM in the middle of an answer, and the journal keeps what was said', async () => {
     const { type, until, end, kill, raw, place } = await chat([slow])
@@ -329,7 +329,7 @@ describe('the terminal', () => {
     await again.until(/session ses_[^]*> $/)
     again.type('\u0004')
     expect(await again.end()).toBe(0)
-  }, 60_000)
+  })
 
   it('shows text of a model, of its tools and of names of files as text', async () => {
     const hostile = 'a\u001b]52;c;YQ==\u0007b\u001b]0;title\u0007\u001b[2J\u001b[Hc\u202ed'
@@ -342,5 +342,5 @@ describe('the terminal', () => {
     expect(raw()).toContain('\\u{1b}]52')
     // eslint-disable-next-line no-control-regex
     expect(raw().replace(/\u001b\](?:0;vtcode|9;)[^\u0007]*\u0007/g, '')).not.toMatch(/\u001b\]|\u202e|\u001b\[2J/)
-  }, 60_000)
+  })
 })

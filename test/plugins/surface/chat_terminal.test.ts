@@ -67,16 +67,16 @@ describe('the chat in a storm', () => {
     expect(faultsOf(raw())).toEqual([])
     expect(resting(raw())).toEqual([])
     expect(saidIn(place)).toEqual(['go', messages.trimEnd(), 'more', 'and on.'].map((one) => expect.stringContaining(one)))
-  }, 60_000)
+  })
 
   it('whose terminal is closed ends, and the journal has what was said', async () => {
     const { type, until, close, pid, place } = await readyChat([slow])
     type('tell me\r')
     await until('slow slow')
     close()
-    await expect.poll(() => isGone(pid), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => isGone(pid)).toBe(true)
     expect(saidIn(place).slice(0, 2)).toEqual(['tell me', expect.stringContaining('slow slow')])
-  }, 60_000)
+  })
 
   it('that is killed leaves modes to the shell, and the next one takes them back', async () => {
     const peer = await startPeer([slow, { content: 'fine.' }])
@@ -87,13 +87,13 @@ describe('the chat in a storm', () => {
     await at.until(/\$ $/m)
     for (const [round, words] of ['chat --surface alternate', 'chat'].entries()) {
       at.type(`'${process.execPath}' '${bin}' ${words} & echo pid-${round}-$!.; fg\r`)
-      await expect.poll(() => count(at.raw(), 'peer/m, mode ask, session '), { timeout: 30_000 }).toBe(round + 1)
+      await expect.poll(() => count(at.raw(), 'peer/m, mode ask, session ')).toBe(round + 1)
       const pid = Number(new RegExp(`pid-${round}-(\\d+)\\.`).exec(at.raw())![1])
       at.type(round === 0 ? 'tell me\r' : 'again\r')
       await at.until(round === 0 ? 'slow slow' : 'fine.')
       if (round === 0) process.kill(pid, 'SIGKILL')
       else at.type('\u0004')
-      await expect.poll(() => isGone(pid), { timeout: 30_000 }).toBe(true)
+      await expect.poll(() => isGone(pid)).toBe(true)
     }
     at.type('echo typed-$((40 + 2))\r')
     await at.until('typed-42')
@@ -101,7 +101,7 @@ describe('the chat in a storm', () => {
     await at.end()
     expect([at.screen.buffer.active.type, count(at.text(), 'fine.')]).toEqual(['normal', 1])
     expect(resting(at.raw()).filter(([on]) => on !== '?2004h')).toEqual([])
-  }, 60_000)
+  })
 })
 
 describe('the chat and what is hostile', () => {
@@ -123,10 +123,10 @@ describe('the chat and what is hostile', () => {
     type(`\u001b[200~${long}\u001b[201~`)
     await until(/\[paste #1 10000000 chars\]/)
     type('\r')
-    await expect.poll(() => saidIn(place).map(({ length }) => length), { timeout: 30_000 }).toContain(long.length)
+    await expect.poll(() => saidIn(place).map(({ length }) => length)).toContain(long.length)
     kill('SIGTERM')
     expect(await end()).toBe(130)
     // eslint-disable-next-line no-control-regex
     expect(raw().replace(/\u001b\](?:0;vtcode|9;)[^\u0007]*\u0007/g, '')).not.toMatch(/\u001b\]|\u202e/)
-  }, 60_000)
+  })
 })

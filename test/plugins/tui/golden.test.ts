@@ -72,6 +72,6 @@ it('the second screen shows the same, from its first row on', async () => {
 // The pictures of the docs are drawn from these: `node .ci/pictures.mjs`.
 it.each(['answer', 'approval', 'streaming'])('the colors of %s are as they were looked at', async (name) => {
   // Code has colors when the languages are loaded.
-  if (name === 'answer') await expect.poll(() => shown(scenes[name]!, 'inline', 'styled'), { timeout: 20_000 }).toContain('{35}export')
+  if (name === 'answer') await expect.poll(() => shown(scenes[name]!, 'inline', 'styled')).toContain('{35}export')
   await expect(await shown(scenes[name]!, 'inline', 'styled')).toMatchFileSnapshot(`golden/${name}.styled.txt`)
 })

@@ -71,7 +71,7 @@ describe('a terminal that is drawn late, while its window changes again and agai
       const text = storm({ seed, ...how })
       expect([numbers(text, 'message'), numbers(text, 'earlier'), text.split('a line of the status').length], `seed ${seed}`).toEqual([upTo(messages), upTo(30), 2])
     }
-  }, 60_000)
+  })
 
   // The one thing beyond a program: xterm.js cuts the line of the cursor, and that is a row of which one half is drawn.
   it('has no message twice, all in order, and the history of the shell, also where halves of frames are drawn', () => {
@@ -81,5 +81,5 @@ describe('a terminal that is drawn late, while its window changes again and agai
       expect(found, `seed ${seed}`).toEqual([...new Set(found)].sort((a, b) => a - b))
       expect([found.length > 0.9 * messages, numbers(text, 'earlier'), text.split('a line of the status').length], `seed ${seed}`).toEqual([true, upTo(30), 2])
     }
-  }, 60_000)
+  })
 })

@@ -67,7 +67,7 @@ type Shell = Awaited<ReturnType<typeof atShell>>
 async function restored(at: Shell, before: string) {
   at.type('echo back-$?; stty -g | cksum\r')
   await at.until(/back-\d+\n/)
-  await expect.poll(() => count(at.text(), before), { timeout: 30_000 }).toBe(2)
+  await expect.poll(() => count(at.text(), before)).toBe(2)
   for (let line = 1; line <= 30; line++) expect(count(squeezed(at.text()), `earlier-${line}.`), `${line}`).toBe(1)
   const raw = at.raw()
   expect(faultsOf(raw)).toEqual([])
@@ -88,7 +88,7 @@ describe('a program with the screen alone', () => {
     await at.until('bye')
     expect(at.text()).not.toContain('Ctrl-D ends')
     await restored(at, before)
-  }, 120_000)
+  })
 
   it.each([
     ['by an error', 'throw\r', undefined],
@@ -103,9 +103,9 @@ describe('a program with the screen alone', () => {
     await at.until('Say something')
     if (typed !== undefined) at.type(typed)
     else process.kill(Number(/pid-(\d+)\./.exec(at.text())![1]), `SIG${signal}`)
-    await expect.poll(() => /\$ $/.test(at.text()) || /\$$/.test(at.text()), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => /\$ $/.test(at.text()) || /\$$/.test(at.text())).toBe(true)
     await restored(at, before)
-  }, 120_000)
+  })
 
   it('gives the terminal back while it is stopped, and draws itself again', async () => {
     const { at, before } = await historical()
@@ -115,18 +115,18 @@ describe('a program with the screen alone', () => {
     await at.until('> half a line')
     for (let round = 1; round <= 3; round++) {
       at.type('\u001a')
-      await expect.poll(() => count(at.text(), 'Stopped'), { timeout: 30_000 }).toBe(round)
+      await expect.poll(() => count(at.text(), 'Stopped')).toBe(round)
       at.type(`echo shell-${round}.\r`)
       await at.until(new RegExp(`^shell-${round}\\.`, 'm'))
       at.type('fg\r')
-      await expect.poll(() => /> half a line\n+echo · Ctrl-D ends$/.test(at.text()), { timeout: 30_000 }).toBe(true)
+      await expect.poll(() => /> half a line\n+echo · Ctrl-D ends$/.test(at.text())).toBe(true)
     }
     at.type(' more\r')
     await at.until('You said half a line more.')
     at.type('\u0004')
     await at.until('bye')
     await restored(at, before)
-  }, 120_000)
+  })
 
   // The terminal is told of its size first, and what was written for the one before is drawn in the new one.
   it.each([1, 2])('has each message in the scrollback once, in order, whatever sizes the terminal takes meanwhile (seed %i)', async (seed) => {
@@ -143,7 +143,7 @@ describe('a program with the screen alone', () => {
     await at.until('bye')
     expect(messagesIn(at.text())).toEqual(Array.from({ length: 240 }, (_, of) => of))
     await restored(at, before)
-  }, 120_000)
+  })
 
   it('starts in a terminal that answers no query', async () => {
     const at = await drawn(place(), [join(root, 'echo.mjs')], { answers: false })
@@ -152,7 +152,7 @@ describe('a program with the screen alone', () => {
     await at.until('You said hello.')
     at.type('\u0004')
     expect(await at.end()).toBe(0)
-  }, 60_000)
+  })
 
   it('knows an answer to its query that comes late from what is typed', async () => {
     const at = await drawn(place(), [join(root, 'echo.mjs')], { answers: false })
@@ -166,7 +166,7 @@ describe('a program with the screen alone', () => {
     at.type('\u001b[100;5u')
     expect(await at.end()).toBe(0)
     expect(at.raw()).toContain('\u001b[<u')
-  }, 60_000)
+  })
 })
 
 describe('under tmux', () => {
@@ -178,7 +178,7 @@ describe('under tmux', () => {
       tmux('new-session', '-d', '-x', '80', '-y', '24', 'bash --norc --noprofile')
       const text = (): string => tmux('capture-pane', '-p', '-S', '-', '-J').stdout
       const type = (...keys: string[]) => tmux('send-keys', ...keys)
-      const until = (wanted: string | RegExp) => expect.poll(text, { timeout: 30_000, message: String(wanted) }).toMatch(wanted)
+      const until = (wanted: string | RegExp) => expect.poll(text, { message: String(wanted) }).toMatch(wanted)
       type('for n in $(seq 1 30); do echo "earlier-$n."; done', 'Enter')
       await until('earlier-30.')
       type(start, 'Enter')
@@ -197,5 +197,5 @@ describe('under tmux', () => {
     } finally {
       tmux('kill-server')
     }
-  }, 120_000)
+  })
 })
