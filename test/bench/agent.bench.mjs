@@ -43,7 +43,7 @@ async function startTimes({ workspace, env }, server) {
   const times = { ours: [], bare: [] }
   for (let round = 0; round < STARTS; round++) {
     let began = performance.now()
-    await once(spawn(process.execPath, ['-e', '0']), 'exit')
+    await once(spawn(process.execPath, ['-e', '0'], { cwd: workspace, env, stdio: 'ignore' }), 'exit')
     times.bare.push(performance.now() - began)
     began = performance.now()
     const asked = once(server, 'message')
