@@ -166,7 +166,7 @@ describe('files on macOS', () => {
     try {
       const { out } = await script(at, 'darwin', `
         import { openWorkspace } from '${build}/core/workspace/index.js'
-        const workspace = openWorkspace('.')
+        const workspace = openWorkspace('.', { home: '/nowhere' })
         const seen = {}
         for (const end = Date.now() + 3000; Date.now() < end; ) {
           const found = await workspace.text('d/a.txt').catch(({ problem }) => problem.code)

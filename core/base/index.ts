@@ -13,7 +13,7 @@ export { importOwn, programFile, requireLibrary, version } from './program_files
 export { questionText, quotedReason } from './question.js'
 export { fail, failure, notApplied, ok, plainAnswer, resultFault, strangersError, visibleResult } from './result.js'
 export { GrowingText, keepSecret, looksSecret, redact, redactText, sameSize, settled, withoutValues } from './secrets.js'
-export { byBytes, homeOf, sealOf, sha256, type Seal } from './seal.js'
+export { byBytes, homeOf, realPathOf, sealOf, sha256, type Seal } from './seal.js'
 export { keepNewest, makeFolder, writeState, writeStateSync } from './state_file.js'
 export { likest, nearest } from './suggest.js'
 export { block, inert, inertJson, shortLine, toText, visible, visibleJson, visibleLine, visibleProgress, visibleText, withoutInvisible } from './visible.js'

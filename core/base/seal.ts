@@ -1,6 +1,6 @@
-import { closeSync, constants, fstatSync, linkSync, lstatSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, constants, fstatSync, linkSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { writeStateSync } from './state_file.js'
 
 // Loaded when something is hashed: most starts hash nothing.
@@ -13,6 +13,16 @@ export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.f
 /** Where the settings, plugins, keys and the trust store of the user live. */
 export function homeOf({ home, env = process.env }: { home?: string | undefined; env?: Readonly<Record<string, string | undefined>> | undefined }): string {
   return env['VTCODE_HOME'] ?? join(home ?? env['HOME'] ?? homedir(), '.vtcode')
+}
+
+/** Where a path leads, through links; of what is not there, the names behind what is. */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(realPathOf(parent), path.slice(parent.length))
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
-import { pathPattern, type Settings } from '../base/index.js'
+import { foldedNames, inside, pathPattern, realPathOf, shownPath, type Settings } from '../base/index.js'
+import { ownFolders } from './places.js'
 
 /**
  * Whether a rule `Read(path)` under `policy.deny` hides a path from tools, as given or as resolved; `undefined` when no rule does.
@@ -13,3 +14,28 @@ export function hiddenBy({ policy }: Settings, root: string): ((path: string) =>
   })
   return patterns.length === 0 ? undefined : (path) => patterns.some((matches) => matches(path))
 }
+
+/** Of the home of this program, what is written to be read, and what a workspace keeps whose `.vtcode` it is. Everything else in it is the user's alone. */
+const readable = new Set(['agents.md', 'agents', 'plugins', 'plugins.lock.json', 'rules', 'skills', 'plans', 'tasks', 'tool-policy.json', '.gitignore', ...ownFolders])
+const ofWorkspace = /^config(\.local)?\.\w+$/
+
+/**
+ * Which paths of a workspace are the user's alone, because the home of this program lies in it, or it in the home: keys, logins, tokens,
+ * consents, settings with what they hold, records. `undefined` where there can be none. Names are compared as some volume would.
+ */
+export function secretsWithin(root: string, home: string): ((path: string) => boolean) | undefined {
+  const real = realPathOf(home)
+  if (!inside(root, real) && !inside(real, root)) return undefined
+  const [way, above] = [real, root].map((path) => namesIn(path))
+  return (path) => {
+    const names = [...above!, ...namesIn(path)]
+    const first = names[way!.length]
+    return first !== undefined && way!.every((name, index) => names[index] === name) && !readable.has(first) && !ofWorkspace.test(first)
+  }
+}
+const namesIn = (path: string): string[] => foldedNames(path).filter((name) => name !== '' && name !== '.')
+
+/** Why such a path is refused, and what can be done instead. */
+export const secretReason = (path?: string): string =>
+  `${path === undefined ? 'What the command names' : `'${shownPath(path)}'`} lies in the home of this program, with its keys, logins, consents and settings: no tool reads that.`
+export const secretWay = 'The user can look at it by hand; nothing lets a tool do so.'

@@ -1,5 +1,5 @@
 export { bringInFront } from './first_of.js'
-export { hiddenBy } from './hidden.js'
+export { hiddenBy, secretReason, secretsWithin, secretWay } from './hidden.js'
 export { lock } from './lock.js'
 export { ownFolders } from './places.js'
 export type { EntryKind, EntryStat, Extent, FileOpener, Handle, Operation, Over, Version, Workspace, Written } from './types.js'

@@ -3,7 +3,8 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { nearest, normalizePath, problem, sealOf, segments, shownPath, VtError, type Place, type Seal } from '../base/index.js'
 import { openRoot, statOf } from './directory.js'
 import { openSpot, toStat } from './handle.js'
-import type { CommitPoint, EntryKind, EntryStat, FileOpener, Handle } from './types.js'
+import { secretReason, secretsWithin, secretWay } from './hidden.js'
+import type { CommitPoint, EntryKind, EntryStat, FileOpener, Handle, Workspace } from './types.js'
 import { isOwnState, isReserved, JudgedPlaces, turned } from './places.js'
 import { walk, type Spot } from './walk.js'
 
@@ -14,11 +15,13 @@ export class WorkspaceReading {
   protected readonly directory
   protected readonly identity: { readonly dev: bigint; readonly ino: bigint }
   readonly seal: Seal
+  readonly isSecret: Workspace['isSecret']
   constructor(
     readonly root: string,
     protected readonly roots: readonly [string, ...string[]],
-    home: string,
+    readonly home: string,
   ) {
+    this.isSecret = secretsWithin(root, home)
     this.directory = openRoot(root)
     this.identity = statOf(this.directory)
     // A folder that is moved stays itself; a copy of it, or a clone, is another.
@@ -87,7 +90,7 @@ export class WorkspaceReading {
   }
 
   sees(path: string): boolean {
-    return this.isHidden?.(path) !== true
+    return this.isHidden?.(path) !== true && this.isSecret?.(path) !== true
   }
 
   normalize(path: string): string {
@@ -123,7 +126,7 @@ export class WorkspaceReading {
     } catch (error) {
       throw this.withSimilar(error, asked)
     }
-    throw unseen(asked)
+    throw this.unseen(asked)
   }
 
   async openFile(path: string): Promise<Handle> {
@@ -149,7 +152,7 @@ export class WorkspaceReading {
         if (!file) return await this.openFile(asked)
         if (this.shows(file.path) && this.shows(file.resolved)) return file
         await file.close()
-        throw unseen(asked)
+        throw this.unseen(asked)
       },
       [Symbol.asyncDispose]: close,
     }
@@ -194,22 +197,29 @@ export class WorkspaceReading {
     const names = directory.names()
     const shown = ({ name }: { name: string }) =>
       [directory.path, directory.resolved].every((folder) => this.shows(folder === '.' ? name : `${folder}/${name}`))
-    return this.isHidden ? names.filter(shown) : names
+    return this.isHidden ?? this.isSecret ? names.filter(shown) : names
   }
 
-  /** What the program keeps for itself it always finds; calls that name it are judged by the policies. */
+  /** What the program keeps in the workspace it always finds; calls that name it are judged by the policies. */
   protected shows(path: string): boolean {
-    return this.sees(path) || path.startsWith('.vtcode/')
+    return this.sees(path) || (path.startsWith('.vtcode/') && this.isSecret?.(path) !== true)
   }
 
   /** Under another name what is hidden would be open. */
   protected refuseHidden({ resolved, directory, name, entry }: Spot): void {
-    if (!this.isHidden) return
-    if (!this.shows(resolved)) throw unseen(resolved)
+    if (!this.isHidden && !this.isSecret) return
+    if (!this.shows(resolved)) throw this.unseen(resolved)
     if (!entry?.stats.isDirectory()) return
     for (const below of readdirSync(directory.at(name), { recursive: true, encoding: 'utf8' })) {
-      if (!this.shows(`${resolved}/${below}`)) throw unseen(`${resolved}/${below}`)
+      if (!this.shows(`${resolved}/${below}`)) throw this.unseen(`${resolved}/${below}`)
     }
+  }
+
+  /** The refusal of a file that a rule hides, or that is the user's alone. */
+  private unseen(path: string): VtError {
+    const isSecret = this.isSecret && [path, this.resolve(path)].some(this.isSecret)
+    const byRule = { reason: `A rule of policy.deny hides '${shownPath(path)}' from tools.`, way: 'The user can change the rule.' }
+    return problem('VT_POLICY_DENIED', isSecret ? { reason: secretReason(path), way: secretWay } : byRule, { details: { not_applied: true } })
   }
 
   protected walk(path: string, follow: boolean): Spot {
@@ -270,14 +280,6 @@ export class WorkspaceReading {
     }
   }
 }
-
-/** The refusal of a file that a rule hides. */
-const unseen = (path: string): VtError =>
-  problem(
-    'VT_POLICY_DENIED',
-    { reason: `A rule of policy.deny hides '${shownPath(path)}' from tools.`, way: 'The user can change the rule.' },
-    { details: { not_applied: true } },
-  )
 
 async function only(kind: 'file' | 'directory', handle: Handle): Promise<Handle> {
   if (handle.kind === kind) return handle

@@ -41,6 +41,10 @@ export interface FileOpener extends AsyncDisposable {
 export interface Workspace {
   /** Real path of the root. */
   readonly root: string
+  /** The `.vtcode` folder of the user, which may lie in here. */
+  readonly home: string
+  /** Text only: whether a path is the user's alone, for it lies in that folder. Absent where the folder lies elsewhere. */
+  readonly isSecret: ((path: string) => boolean) | undefined
   /** Marks what this program keeps below `.vtcode/`: a repository may bring such files, too. */
   readonly seal: Seal
   /** Text only: the workspace-relative form of a path, or VT_PATH_OUTSIDE. Touches no disk. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { errno, homeOf, problem, systemRefusal, shownPath, VtError, type Place } from '../base/index.js'
+import { errno, problem, systemRefusal, shownPath, VtError, type Place } from '../base/index.js'
 import { clearOwnFolders, putAside } from './aside.js'
 import { statOf, syncDirectory, type Directory } from './directory.js'
 import { recover, transact } from './journal.js'
@@ -32,10 +32,10 @@ export interface OpenWorkspace extends Workspace, Pick<WorkspaceReading, 'lead'>
 }
 
 /**
- * The one way to the files below `root`. `home` is the `.vtcode` folder of the user, whose key seals what is kept; `foreign` is filled
+ * The one way to the files below `root`. `home` is the `.vtcode` folder of the user, whose key seals what is kept, and which is kept from readers where it lies in here; `foreign` is filled
  * with what is put aside, for somebody who has the same folder open and tells. Throws VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION.
  */
-export function openWorkspace(root: string, { home = homeOf({}), foreign = new Map() }: { home?: string; foreign?: Map<string, string> } = {}): OpenWorkspace {
+export function openWorkspace(root: string, { home, foreign = new Map() }: { home: string; foreign?: Map<string, string> }): OpenWorkspace {
   // Its paths, its files that are open and its processes are others; on WSL the system is Linux.
   if (process.platform === 'win32') throw problem('VT_PLATFORM', { system: 'Windows' })
   try {

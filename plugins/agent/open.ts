@@ -33,15 +33,15 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   const newId = idMaker(providers.clock, providers.random)
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const from = options.resume === 'last' ? await lastSession(workspace, env) : options.resume
-    if (from !== undefined) await findSession(workspace, from, env)
+    const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
+    if (from !== undefined) await findSession(workspace, from)
     const session_id = from === undefined || options.fork ? await freeId(workspace, options.session_id ?? newId('ses')) : from
     if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, { clock: providers.clock, table: threadTable })
     const must_exist = from !== undefined
     const before = providers.session.kept ? undefined : await foldersThere(workspace)
     const store = await providers.session.open(workspace, session_id, { must_exist })
     const restored = must_exist ? await restore(store, session_id, threadTable).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
-    if (providers.session.kept && session_id !== from) await noteSession(session_id, workspace.root, env)
+    if (providers.session.kept && session_id !== from) await noteSession(session_id, workspace)
     const manifest = restored && asManifest((await store.read('manifest.json')) ?? '')
     const thread = new Thread({
       kernel,
@@ -71,7 +71,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       try {
         await thread.close()
         // Old sessions make room for new ones; that is no reason for a run to fail.
-        if (!must_exist && providers.session.kept) await tidy(workspace, settings, { now: providers.clock.now(), env, current: session_id }).catch(() => [])
+        if (!must_exist && providers.session.kept) await tidy(workspace, settings, { now: providers.clock.now(), current: session_id }).catch(() => [])
         if (before) await forgetSession(workspace, session_id, before)
       } finally {
         workspace.close()

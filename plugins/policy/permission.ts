@@ -1,7 +1,8 @@
 import { inert, quotedReason } from '../../core/base/index.js'
 import { VtError, type Call, type Context, type Effect, type Next, type Policy, type Verdict } from '../../core/index.js'
+import { secretReason, secretWay } from '../../core/workspace/index.js'
 import { onlySandboxed, runsAsUsual } from '../lib/process/index.js'
-import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
+import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfHome, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor, receiver } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
 import { inspection } from './permission/inspections.js'
@@ -14,7 +15,9 @@ import { verdict } from './permission/words.js'
 
 /** What is left of the rights, rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
 const permission: Policy = (call, context) => {
-  const rules = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace.root)
+  const said = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace.root)
+  const ofHome = rulesOfHome(context.workspace)
+  const rules = ofHome.length === 0 ? said : { ...said, deny: [...ofHome, ...said.deny] }
   if (!isPlain(call, context, rules)) return judged(call, context, rules)
   return call.only && beyondRights(factsOf(call, context), call.only, rules) !== undefined ? judged(call, context, rules) : undefined
 }
@@ -31,6 +34,7 @@ async function judged(call: Call, context: Context, rules: RuleSet): Promise<Ver
   const reason = beyond === undefined ? undefined : await beyond
   if (reason !== undefined) return verdict(call, { kind: 'deny', reason, way: widened })
   const denied = await hit(facts, rules.deny)
+  if (denied?.path && denied.path === context.workspace.isSecret) return refuseSecret(facts, context)
   if (denied) return byRule(facts, 'deny', denied, rules, context)
   const byMode = await worstOf(facts, rules)
   const approvals = byMode?.word === 'ask' ? approvalsFor(facts, context) : undefined
@@ -51,6 +55,13 @@ async function judged(call: Call, context: Context, rules: RuleSet): Promise<Ver
   const more = [...(sent ? [`It goes to ${sent.shown}, which runs.`] : []), ...(offer ? [`Instead of answering, you can set ${offer}.`] : [])]
   const asks = more.length > 0 && { asks: [byMode.reason, ...more].map((reason) => quotedReason(reason)) }
   return { ...(await refuse(facts, context, byMode, offer)), ...asks, ...(approvals?.lasting && { lasting: approvals.lasting }) }
+}
+
+/** A call that names a secret of the home, be it by a word of a command. */
+function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }: Context): Verdict {
+  explain?.({ home: true })
+  const named = namesOfPlaces(call).find((name) => isSecret!(name))
+  return { deny: secretReason(named), hint: `Do not repeat the call. ${secretWay}`, details: { not_applied: true } }
 }
 
 /** Nobody widens the rights of work that is under way. */

@@ -58,7 +58,7 @@ interface Options {
 /** Runs every attempt to break the sandbox of commands, and prints a line for each. */
 async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number> {
   const { mode: _, ...settings } = kernel.settings['sandbox'] as unknown as SandboxSettings
-  const attempts = await examineSandbox(kernel.workspace, settings)
+  const attempts = await examineSandbox(kernel, settings)
   const { green, red } = paint(io.stdout, io.env)
   if ('missing' in attempts) {
     io.stdout.write(json ? documentText({ held: false, missing: attempts.missing, attempts: [] }) : `${red('open')}  everything: ${oneLine(attempts.missing)}\n`)

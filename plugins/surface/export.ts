@@ -56,7 +56,7 @@ async function run(kernel: Kernel, io: Io, named: string | undefined, flags: Exp
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const id = await agent.sessionMeant(workspace, named, io)
+    const id = await agent.sessionMeant(workspace, named)
     if (!flags.force) await agent.refuseFlagged(workspace, id)
     await write({ agent, workspace, io, id }, flags)
     return 0

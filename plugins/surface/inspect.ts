@@ -38,7 +38,7 @@ async function serve(kernel: Kernel, named: string | undefined, { last, port, op
   const workspace = openWorkspace(kernel.workspace, kernel)
   const shown: { close?: () => void } = {}
   try {
-    const session = last ? await agent.sessionMeant(workspace, undefined, io) : named
+    const session = last ? await agent.sessionMeant(workspace, undefined) : named
     if (session !== undefined) await agent.sessionExists(workspace, session)
     const inspector = await serveInspector({ kernel, workspace, agent, port, io, ...(session !== undefined && { session }) }).catch((error: NodeJS.ErrnoException) => error)
     if (inspector instanceof Error) {

@@ -46,7 +46,7 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
 /** A kernel where a session is at home; where none is known, this one says so. */
 async function kernelOf(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
   const { homeOfSession } = await import('../agent/cli/index.js')
-  const workspace = await homeOfSession(kernel.workspace, session, io.env)
+  const workspace = await homeOfSession(kernel.workspace, session, kernel.home)
   if (workspace === undefined || workspace === kernel.workspace) return kernel
   say(io, 'info', `The session belongs to ${printable(workspace)}; the work is done there.`)
   return kernel.elsewhere(workspace)
@@ -58,7 +58,7 @@ async function asStrict(kernel: Kernel, session: string, io: Io): Promise<Kernel
   const { lastSession, listSessions } = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const id = session === 'last' ? await lastSession(workspace, io.env) : session
+    const id = session === 'last' ? await lastSession(workspace) : session
     const mode = (await listSessions(workspace)).find(({ session_id }) => session_id === id)?.mode
     return mode === 'plan' || mode === 'ask' ? await kernel.elsewhere(kernel.workspace, { mode }) : kernel
   } catch {

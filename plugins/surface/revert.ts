@@ -36,8 +36,8 @@ async function back(kernel: Kernel, { turn, session, scope, paths, dryRun, force
   const { findSession, lastSession, revert } = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const id = session ?? (await lastSession(workspace, io.env))
-    await findSession(workspace, id, io.env)
+    const id = session ?? (await lastSession(workspace))
+    await findSession(workspace, id)
     const wanted = { turn, scope, paths: paths.map((path) => workspace.normalize(path)), ...(dryRun && { dry_run: true }), ...(force && { force: true }) }
     const answer = await revert(workspace, id, wanted, Date.now())
     if (json) io.stdout.write(documentText(answer))

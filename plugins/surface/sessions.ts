@@ -40,7 +40,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
   command.command('delete <id>').action((id: string) => inWorkspace(here, (workspace) => here.sessions.removeSession(workspace, id)))
   command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').option('--json').option('--text').action((form: OutputForm) =>
     inWorkspace(here, async (workspace) => {
-      const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now(), env: io.env })
+      const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now() })
       io.stdout.write(asDocument(io, form) ? documentText({ deleted: gone }) : gone.map((id) => `${id}\n`).join(''))
     }),
   )
@@ -71,8 +71,8 @@ const holding = (here: SessionCommand, id: string, what: (store: Store) => Promi
 
 const list = (here: SessionCommand, { all, ...form }: OutputForm & { all?: true }): Promise<void> =>
   inWorkspace(here, async (workspace) => {
-    const { sessions, io } = here
-    const found = all ? await sessions.allSessions(workspace.root, io.env) : await sessions.listSessions(workspace)
+    const { kernel, sessions, io } = here
+    const found = all ? await sessions.allSessions(workspace.root, kernel.home) : await sessions.listSessions(workspace)
     const turns = ({ turn_count: count }: SessionManifest) => `${count} ${count === 1 ? 'turn' : 'turns'}`
     const row = (one: SessionManifest) => [one.session_id, ago(one.updated_at, Date.now()), endOf(one), turns(one), ...(all ? [one.workspace] : []), one.title ?? one.first_prompt].map(oneLine)
     if (asDocument(io, form)) io.stdout.write(documentText(found))
@@ -94,11 +94,11 @@ const adopt = (here: SessionCommand, id: string): Promise<void> =>
   inWorkspace(here, async (workspace) => {
     const { sessions, io } = here
     const one = (await sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
-    if (!one) return sessions.findSession(workspace, id, io.env)
+    if (!one) return sessions.findSession(workspace, id)
     const store = await sessions.openStore(workspace, id, { must_exist: true })
     await sessions.adoptSession(store, id).finally(() => store.close())
-    await sessions.noteSession(id, workspace.root, io.env)
-    await sessions.findSession(workspace, id, io.env)
+    await sessions.noteSession(id, workspace)
+    await sessions.findSession(workspace, id)
     io.stdout.write(`${oneLine(`${id} is one of your sessions now; it begins with: ${one.title ?? one.first_prompt}`)}\n`)
   })
 
@@ -113,7 +113,7 @@ const certify = (here: SessionCommand, id: string): Promise<void> =>
 const show = (here: SessionCommand, id: string, form: OutputForm): Promise<void> =>
   inWorkspace(here, async (workspace) => {
     const one = (await here.sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
-    if (!one) await here.sessions.findSession(workspace, id, here.io.env)
+    if (!one) await here.sessions.findSession(workspace, id)
     const { io } = here
     if (asDocument(io, form)) io.stdout.write(documentText(one ?? {}))
     else if (one) io.stdout.write(columns(Object.entries(shownOf(one)).map(([name, value]) => [name.replaceAll('_', ' '), oneLine(String(value))])))

@@ -41,7 +41,7 @@ async function show(kernel: Kernel, io: Io, named: string | undefined, { out, fo
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const id = await agent.sessionMeant(workspace, named, io)
+    const id = await agent.sessionMeant(workspace, named)
     const run = await runNamed(agent, workspace, id, io)
     if (format === 'text') {
       await agent.printPieces(io, pieces(agent.outlineOf(run, { full: full ?? false })))

@@ -16,6 +16,6 @@ export async function sandboxedLaunch(launch: Launch, contribution: Contribution
   }
   const rights = adapterContext.rightsOf(contribution)
   const settings = { ...limits, network: rights.includes('net'), writable: [...limits.writable, launch.cwd] }
-  const where = { workspace: adapterContext.workspace, writable: rights.includes('write'), programs: rights.includes('exec'), cwd: launch.cwd, settings }
+  const where = { workspace: adapterContext.workspace, own: adapterContext.home, writable: rights.includes('write'), programs: rights.includes('exec'), cwd: launch.cwd, settings }
   return confined(found.tools, launch, await steered({ ...where, shown: [...programSight(), packagesAround(contribution.root)] }))
 }

@@ -35,7 +35,7 @@ export async function recordsOfSession(workspace: Workspace, id: string): Promis
 }
 
 /** The session that is meant: the one that is named, else the user's last one. Throws VT_SESSION_NOT_FOUND. */
-export const sessionMeant = async (workspace: Workspace, id: string | undefined, io: Io): Promise<string> => id ?? (await lastSession(workspace, io.env))
+export const sessionMeant = async (workspace: Workspace, id: string | undefined): Promise<string> => id ?? (await lastSession(workspace))
 
 /** Throws VT_SESSION_NOT_FOUND where the workspace has no folder of this session: of an agent or of a face without one. */
 export async function sessionExists(workspace: Workspace, id: string): Promise<void> {

@@ -5,7 +5,7 @@ import { readBytes } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { leaves } from '../../../core/registry/index.js'
 import { openTrust, type TrustItem } from '../../../core/trust/index.js'
-import { hiddenBy } from '../../../core/workspace/index.js'
+import { hiddenBy, secretsWithin } from '../../../core/workspace/index.js'
 import { AgentError, messageOf } from '../base/index.js'
 import { agentLimits, parseAgent, type AgentRemark, type AgentText } from './definition.js'
 
@@ -131,10 +131,10 @@ function definitionIn(place: Place, file: string, kernel: Kernel, faults: AgentF
 }
 
 /** Throws for a definition of the repository that a link leads out of the workspace, or that a rule keeps from tools: its words go into a prompt. */
-function refuseKept({ workspace, settings }: Kernel, file: string, real: string): void {
+function refuseKept({ workspace, home, settings }: Kernel, file: string, real: string): void {
   if (!inside(workspace, real)) throw new AgentError('VT_PATH_OUTSIDE', 'The link leads out of the workspace')
-  const isHidden = hiddenBy(settings, workspace)
-  if ([file, real].some((path) => isHidden?.(relative(workspace, path)))) throw new AgentError('VT_POLICY_DENIED', 'A rule denies reading it')
+  const hidden = [hiddenBy(settings, workspace), secretsWithin(workspace, home)]
+  if ([file, real].some((path) => hidden.some((matches) => matches?.(relative(workspace, path))))) throw new AgentError('VT_POLICY_DENIED', 'A rule denies reading it')
 }
 
 /** Does a definition want to do more than read? One that says nothing wants everything. */

@@ -9,11 +9,9 @@ import { removeTraces } from './traces.js'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-type Env = Readonly<Record<string, string | undefined>>
-
 /** Deletes sessions of this user and spooled output beyond the bounds of the settings; returns the ids of the deleted sessions. */
-export async function tidy(workspace: Workspace, { sessions, context }: AgentSettings, { now, env, current }: { now: number; env: Env; current?: string }): Promise<string[]> {
-  const own = await ownSessions(workspace.root, env)
+export async function tidy(workspace: Workspace, { sessions, context }: AgentSettings, { now, current }: { now: number; current?: string }): Promise<string[]> {
+  const own = await ownSessions(workspace)
   const gone = await collect(workspace, sessions, { now, own, ...(current !== undefined && { current }) })
   await collectSpool(workspace, context.dynamic, current)
   return gone

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../../core/base/index.js'
-import { homeOf } from '../../../core/config/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, readOwn } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
@@ -10,13 +9,12 @@ import { markOf, readOwnJournal } from './journal.js'
 import { listSessions, type SessionManifest } from './manifest.js'
 import { validId } from './store.js'
 
-type Env = Readonly<Record<string, string | undefined>>
 const most = 2000
-const fileOf = (env: Env): string => join(homeOf({ env }), 'state', 'sessions.index.jsonl')
+const fileOf = (home: string): string => join(home, 'state', 'sessions.index.jsonl')
 
 /** Notes a session as the user's own, and its workspace, so that it is found from elsewhere. A failure to write is ignored. */
-export async function noteSession(session_id: string, workspace: string, env: Env): Promise<void> {
-  const file = fileOf(env)
+export async function noteSession(session_id: string, { root: workspace, home }: Workspace): Promise<void> {
+  const file = fileOf(home)
   try {
     makeFolder(join(file, '..'), 0o700)
     await appendFile(file, `${JSON.stringify({ session_id, workspace })}\n`, { mode: 0o600 })
@@ -30,8 +28,8 @@ export async function noteSession(session_id: string, workspace: string, env: En
 const holds = (root: string, id: string): boolean => validId(id) && existsSync(join(root, callsFolder, id, 'messages.jsonl'))
 
 /** The index as it is, the oldest entry first; lines that are no entries are left out. */
-async function entriesOf(env: Env): Promise<{ session_id: string; workspace: string }[]> {
-  const text = await readFile(fileOf(env), 'utf8').catch(() => '')
+async function entriesOf(home: string): Promise<{ session_id: string; workspace: string }[]> {
+  const text = await readFile(fileOf(home), 'utf8').catch(() => '')
   return text.split('\n').flatMap((line) => {
     try {
       const { session_id, workspace } = JSON.parse(line) as { session_id?: unknown; workspace?: unknown }
@@ -43,13 +41,13 @@ async function entriesOf(env: Env): Promise<{ session_id: string; workspace: str
 }
 
 /** The ids of the sessions that this user began or took over here; whatever else lies in the workspace came with it. */
-export async function ownSessions(root: string, env: Env): Promise<ReadonlySet<string>> {
-  return new Set((await entriesOf(env)).flatMap(({ session_id, workspace }) => (workspace === root ? [session_id] : [])))
+export async function ownSessions({ root, home }: Workspace): Promise<ReadonlySet<string>> {
+  return new Set((await entriesOf(home)).flatMap(({ session_id, workspace }) => (workspace === root ? [session_id] : [])))
 }
 
 /** The id of the user's session that was used last here: what came with the workspace is no answer, whatever it says of itself. Throws VT_SESSION_NOT_FOUND. */
-export async function lastSession(workspace: Workspace, env: Env): Promise<string> {
-  const own = await ownSessions(workspace.root, env)
+export async function lastSession(workspace: Workspace): Promise<string> {
+  const own = await ownSessions(workspace)
   const last = (await listSessions(workspace)).find(({ session_id }) => own.has(session_id))
   if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'You have no session in this workspace yet.', { hint: '`vtcode exec "<task>"` or `vtcode chat` begins one.' })
   return last.session_id
@@ -59,13 +57,14 @@ export async function lastSession(workspace: Workspace, env: Env): Promise<strin
  * Throws VT_SESSION_NOT_FOUND, which says where the session is if it is in another workspace, and VT_SESSION_FOREIGN for one that this
  * user never began: it is gone on with after `vtcode sessions adopt`. Ids are drawn by chance, so a workspace that was moved keeps its sessions.
  */
-export async function findSession(workspace: Workspace, id: string, env: Env): Promise<void> {
+export async function findSession(workspace: Workspace, id: string): Promise<void> {
+  const { home } = workspace
   if (validId(id) && (await workspace.stat(`${callsFolder}/${id}/messages.jsonl`))) {
-    if ((await entriesOf(env)).some(({ session_id }) => session_id === id) || (await bearsOurMark(workspace, id))) return
+    if ((await entriesOf(home)).some(({ session_id }) => session_id === id) || (await bearsOurMark(workspace, id))) return
     const hint = `Look at it with \`vtcode sessions show ${id}\`; if you trust who wrote it, \`vtcode sessions adopt ${id}\`, then go on.`
     throw new AgentError('VT_SESSION_FOREIGN', `The session '${id}' came with the workspace; it is not yours.`, { hint })
   }
-  const elsewhere = (await knownWorkspaces(env)).find((root) => holds(root, id))
+  const elsewhere = (await knownWorkspaces(home)).find((root) => holds(root, id))
   const hint = `It belongs to ${elsewhere}: vtcode resume --all ${id}`
   throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`, elsewhere === undefined ? {} : { hint })
 }
@@ -81,23 +80,23 @@ async function bearsOurMark(workspace: Workspace, id: string): Promise<boolean> 
 }
 
 /** The workspace of a session, or of the one that was used last anywhere; `undefined` where none is known. */
-export async function homeOfSession(here: string, id: string | 'last', env: Env): Promise<string | undefined> {
+export async function homeOfSession(here: string, id: string | 'last', home: string): Promise<string | undefined> {
   if (id === 'last') {
-    const own = new Set((await entriesOf(env)).map(({ session_id }) => session_id))
-    return (await allSessions(here, env)).find(({ session_id }) => own.has(session_id))?.workspace
+    const own = new Set((await entriesOf(home)).map(({ session_id }) => session_id))
+    return (await allSessions(here, home)).find(({ session_id }) => own.has(session_id))?.workspace
   }
-  return [here, ...(await knownWorkspaces(env))].find((root) => holds(root, id))
+  return [here, ...(await knownWorkspaces(home))].find((root) => holds(root, id))
 }
 
 /** The workspaces in which there were sessions, the one used last first. */
-async function knownWorkspaces(env: Env): Promise<string[]> {
-  return [...new Set((await entriesOf(env)).map(({ workspace }) => workspace).reverse())]
+async function knownWorkspaces(home: string): Promise<string[]> {
+  return [...new Set((await entriesOf(home)).map(({ workspace }) => workspace).reverse())]
 }
 
 /** The sessions of all workspaces that are still there, the one used last first. */
-export async function allSessions(here: string, env: Env): Promise<SessionManifest[]> {
-  const lists = [here, ...(await knownWorkspaces(env)).filter((root) => root !== here)].map(async (root) => {
-    const workspace = opened(root)
+export async function allSessions(here: string, home: string): Promise<SessionManifest[]> {
+  const lists = [here, ...(await knownWorkspaces(home)).filter((root) => root !== here)].map(async (root) => {
+    const workspace = opened(root, home)
     try {
       return workspace ? (await listSessions(workspace)).map((one) => ({ ...one, workspace: root })) : []
     } finally {
@@ -108,9 +107,9 @@ export async function allSessions(here: string, env: Env): Promise<SessionManife
 }
 
 /** The workspace at a path; `undefined` where no folder is any more. */
-function opened(root: string): ReturnType<typeof openWorkspace> | undefined {
+function opened(root: string, home: string): ReturnType<typeof openWorkspace> | undefined {
   try {
-    return openWorkspace(root)
+    return openWorkspace(root, { home })
   } catch {
     return undefined
   }

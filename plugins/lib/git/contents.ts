@@ -1,9 +1,9 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { inside } from '../../../core/base/index.js'
+import { inside, realPathOf } from '../../../core/base/index.js'
 import { entriesOf } from './entries.js'
 import { fileState } from './file_state.js'
-import { gitFolderAt, realPathOf, smallText, type GitFolder } from './folders.js'
+import { gitFolderAt, smallText, type GitFolder } from './folders.js'
 import type { Repository } from './repository.js'
 
 const mostFolders = 5000

@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { realPathOf } from '../../../core/base/index.js'
 import { entriesOf } from './entries.js'
 import { bigStat } from './file_state.js'
 
@@ -66,16 +67,6 @@ export function isThere(path: string): boolean {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
     return false
-  }
-}
-
-/** The real path as far as there is one, the rest as text. */
-export function realPathOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    const parent = dirname(path)
-    return parent === path ? path : join(realPathOf(parent), path.slice(parent.length))
   }
 }
 

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
+import { realPathOf } from '../../../core/base/index.js'
 import { fileState } from './file_state.js'
-import { gitFolderAt, isThere, realPathOf } from './folders.js'
+import { gitFolderAt, isThere } from './folders.js'
 import { keptSettings, specialFile, type Repository } from './repository.js'
 
 /**

@@ -1,8 +1,9 @@
 import { homedir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
+import { realPathOf } from '../../../core/base/index.js'
 import { askGit } from './ask.js'
 import { bigStat, fileState, tick_ns } from './file_state.js'
-import { gitFolderAt, isGitFolder, isThere, named, realPathOf, type GitFolder } from './folders.js'
+import { gitFolderAt, isGitFolder, isThere, named, type GitFolder } from './folders.js'
 
 /** One line of a configuration, as git reads it. */
 export interface GitSetting {

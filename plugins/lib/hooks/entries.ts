@@ -82,6 +82,8 @@ export async function matches(matcher: string | undefined, names: readonly strin
 /** Where hooks run, and for whom. */
 export interface HookEnvironment {
   root: string
+  /** The `.vtcode` folder of the user. */
+  home: string
   session: string
   mode: Mode
   /** The blocks `web`, `secrets`, `plugins` and `trust`. */

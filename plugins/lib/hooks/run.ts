@@ -30,7 +30,7 @@ export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonO
   const type = entry.type ?? 'command'
   if (entry.withheld !== undefined) return { kind: 'failed', reason: entry.withheld }
   try {
-    if (type === 'command') await haveTranscript(environment.root, environment.session)
+    if (type === 'command') await haveTranscript(environment.root, environment.home, environment.session)
     if (type === 'command') requireStanding(environment.root, group.by ?? { id: 'hooks', layer: group.layer ?? 'user' }, group.by ? undefined : 'hooks')
     if (type === 'command' && entry.command) return await command(await ready(entry, group, environment), input, environment, seconds, failed)
     if (type === 'http' && entry.url) {

@@ -10,9 +10,9 @@ export const transcriptFile = 'transcript.jsonl'
 export const transcriptOf = (session: string): string => `${callsFolder}/${folderName(session)}/${transcriptFile}`
 
 /** Hooks read it at once: where there is no conversation it is there and empty. A folder that cannot be written to has none. */
-export async function haveTranscript(root: string, session: string): Promise<void> {
+export async function haveTranscript(root: string, home: string, session: string): Promise<void> {
   if (existsSync(join(root, transcriptOf(session)))) return
-  const workspace = openWorkspace(root)
+  const workspace = openWorkspace(root, { home })
   try {
     await using folder = await ownFolder(workspace, `${callsFolder}/${folderName(session)}`)
     const file = await openOwn(`${folder.ref}/${transcriptFile}`, constants.O_WRONLY | constants.O_CREAT)

@@ -28,7 +28,8 @@ export async function commandHit(facts: CallFacts, rules: readonly Rule[]): Prom
     const hit =
       rules.find((rule) => rule.command && rule.applies(facts) && programs.some((argv) => rule.command!.hits(argv))) ??
       fileHit(rules, 'write', writtenIn(line), places) ??
-      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])], places)
+      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])], places) ??
+      fileHit(rules.filter(({ anyWord }) => anyWord), 'read', programs.flatMap((argv) => argv.map(({ text }) => text.replace(/^-[^=]*=|^@/, ''))), places)
     if (hit) return hit
   }
   return undefined

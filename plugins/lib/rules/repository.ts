@@ -1,8 +1,8 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { inside } from '../../../core/base/index.js'
+import { inside, realPathOf } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { entriesOf, indexFacts, innerRepositories, isThere, leadsOut, linksIn, misplaced, realPathOf, repositoryAt, settingsInFile, type GitSetting, type Repository } from '../git/index.js'
+import { entriesOf, indexFacts, innerRepositories, isThere, leadsOut, linksIn, misplaced, repositoryAt, settingsInFile, type GitSetting, type Repository } from '../git/index.js'
 
 const oneOf = (words: string): RegExp => new RegExp(`^(${words.split(/\s+/).join('|')})$`)
 

@@ -11,6 +11,8 @@ export interface Rule {
   /** Whether the rule speaks about this slot at all. */
   applies(facts: CallFacts): boolean
   readonly path?: (path: string) => boolean
+  /** Any word of a command may be such a path, whatever its program does with it. */
+  readonly anyWord?: true
   readonly command?: CommandPattern
   readonly host?: (host: string) => boolean
   /** Any other property, for deny and ask only. */

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { hostPattern, pathPattern, problem, toText, wildcard, type Call, type Effect, type Mode } from '../../../core/base/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
 import { isEffect, leaves, mayAllow, speaksOf, type ruleFamilies } from '../../../core/registry/index.js'
 import { commandEntry, type CommandEntry } from './command_entry.js'
 import { commandPattern } from './command_pattern.js'
@@ -87,6 +88,9 @@ export interface Blocks {
   policy?: { mode?: Mode; max_mode?: Mode; deny?: RuleEntry[]; ask?: RuleEntry[]; allow?: RuleEntry[]; commands?: CommandEntry[]; sandboxed_commands?: 'ask' | 'allow' }
   automation?: { full_auto?: { enabled?: boolean; allowed_tools?: RuleEntry[] } }
 }
+
+/** What no settings need say and no rule allows: a call that names what in the home of this program is the user's alone. */
+export const rulesOfHome = ({ isSecret }: Workspace): Rule[] => (isSecret ? [{ text: '(the home of this program)', lifts: 'read', applies: () => true, path: isSecret, anyWord: true }] : [])
 
 const compiled = new WeakMap<object, RuleSet>()
 

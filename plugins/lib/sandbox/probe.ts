@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram, isProgram, makeFolder, searchPath } from '../../../core/base/index.js'
+import type { Kernel } from '../../../core/kernel/index.js'
 import { systemText, tempFolder } from '../base/index.js'
 import { runProgram, tail, type SandboxSettings } from '../process/index.js'
 import { acts, attempted, homeActs, loginActs, loginFiles, type Act } from './attempts.js'
@@ -49,15 +50,15 @@ async function probe(tools: SandboxTools): Promise<Sandbox> {
   return { missing: `bubblewrap does not hold here: ${problem ?? `open is ${open.join(', ')}`}` }
 }
 
-/** Every act attempted in the sandbox, and what of the machine is in sight in this workspace under these settings. */
-export async function examineSandbox(workspace: string, settings: Confinement['settings']): Promise<Attempt[] | { missing: string }> {
+/** Every act attempted in the sandbox, and what of the machine is in sight in the workspace of a kernel under these settings. */
+export async function examineSandbox(kernel: Pick<Kernel, 'workspace' | 'home'>, settings: Confinement['settings']): Promise<Attempt[] | { missing: string }> {
   const found = programs()
   if ('missing' in found) return found
   const { tools } = found
   const done = [await attemptIn(tools, acts, madeWorkspace), await attemptIn(tools, loginActs, madeBeside), await attemptIn(tools, homeActs, madeHome)]
   const problem = done.find((one) => one.problem !== undefined)?.problem
   if (problem !== undefined) return { missing: `bubblewrap does not hold here: ${problem}` }
-  return [...done.flatMap(({ attempts }) => attempts), await outliving(tools), ...(await inSightOf(tools, workspace, settings))]
+  return [...done.flatMap(({ attempts }) => attempts), await outliving(tools), ...(await inSightOf(tools, kernel, settings))]
 }
 
 const none: Confinement['settings'] = { network: false, deny_read: [], deny_write: [], writable: [], readable: [] } satisfies Omit<SandboxSettings, 'mode'>
@@ -90,9 +91,9 @@ async function attemptIn(tools: SandboxTools, some: readonly Act[], made: (folde
 }
 
 function madeWorkspace(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
-  const ours = { '.vtcode/spool/text': 'secret', '.vtcode/sessions/other/calls.jsonl': 'secret', 'vtcode.config.yaml': '' }
+  const ours = { '.vtcode/spool/text': 'secret', '.vtcode/sessions/other/calls.jsonl': 'secret', 'own/approvals.key': 'secret', 'vtcode.config.yaml': '' }
   put(workspace, { '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '', '.git/hooks/sample': '', '.git/objects/x': '', '.git/refs/x': '', ...ours, 'denied/key': 'secret', single: 'secret' })
-  return { workspace, writable: true, settings: { ...none, deny_read: ['denied', join(workspace, 'single')] } }
+  return { workspace, own: join(workspace, 'own'), writable: true, settings: { ...none, deny_read: ['denied', join(workspace, 'single')] } }
 }
 
 const filesOfHome = { ...Object.fromEntries(loginFiles.map((path) => [path, 'secret'])), '.bashrc': '' }
@@ -100,12 +101,12 @@ const filesOfHome = { ...Object.fromEntries(loginFiles.map((path) => [path, 'sec
 function madeBeside(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
   const home = join(workspace, '../home')
   put(home, filesOfHome)
-  return { workspace, home, writable: true, settings: none }
+  return { workspace, home, own: join(home, '.vtcode'), writable: true, settings: none }
 }
 
 function madeHome(home: string): Omit<Confinement, 'cwd' | 'shown'> {
   put(home, filesOfHome)
-  return { workspace: home, home, writable: true, settings: none }
+  return { workspace: home, home, own: join(home, '.vtcode'), writable: true, settings: none }
 }
 
 function put(folder: string, files: Record<string, string>): void {
@@ -137,7 +138,7 @@ async function outliving(tools: SandboxTools): Promise<Attempt> {
   const nap = `6${String(Math.random()).slice(2, 11)}`
   const folder = tempFolder('probe')
   try {
-    await runIn(tools, { workspace: folder, writable: false, cwd: '/', shown: [], settings: none }, `setsid sleep ${nap} >/dev/null 2>&1 & sleep 0.1`)
+    await runIn(tools, { workspace: folder, own: join(folder, '.vtcode'), writable: false, cwd: '/', shown: [], settings: none }, `setsid sleep ${nap} >/dev/null 2>&1 & sleep 0.1`)
     await new Promise((resolve) => setTimeout(resolve, 300))
     const left = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && systemText(`/proc/${name}/cmdline`).includes(`sleep\0${nap}`))
     return { name: 'processes that outlive their command', held: left.length === 0, ...(left.length > 0 && { found: left }) }
@@ -147,9 +148,9 @@ async function outliving(tools: SandboxTools): Promise<Attempt> {
 }
 
 /** What the settings leave open on purpose is named, not judged by: sockets that they name, all other ones where the network is on. */
-async function inSightOf(tools: SandboxTools, workspace: string, settings: Confinement['settings']): Promise<Attempt[]> {
+async function inSightOf(tools: SandboxTools, { workspace, home }: Pick<Kernel, 'workspace' | 'home'>, settings: Confinement['settings']): Promise<Attempt[]> {
   const sockets = socketsOfMachine()
-  const where = { workspace, writable: false, cwd: '/', shown: [], settings }
+  const where = { workspace, own: home, writable: false, cwd: '/', shown: [], settings }
   const { text } = await runIn(tools, where, sockets.map((path, index) => `[ -S ${quoted(path)} ] && echo ${index}`).join('\n'))
   const found = text.split('\n').flatMap((line) => (line === '' ? [] : [sockets[Number(line)]!]))
   if (settings.network) found.push('sockets without a file, since sandbox.network is on')

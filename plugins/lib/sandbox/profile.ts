@@ -1,10 +1,10 @@
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { inside, makeFolder } from '../../../core/base/index.js'
 import { ownFolders } from '../../../core/workspace/index.js'
 import type { SandboxSettings } from '../process/index.js'
-import { liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'
+import { homeWithin, liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'
 import { gitConfigFor } from './git_config.js'
 import { linkedRepositories } from './repositories.js'
 import { emptied, isOfSystem, isReachable, nodeMounts, present, secretsOf, secretsOfSystem, shown as visible, socketsOfMachine, startupPlaces, systemMounts, toolMounts, type Mount } from './sight.js'
@@ -13,6 +13,8 @@ import { emptied, isOfSystem, isReachable, nodeMounts, present, secretsOf, secre
 export interface Confinement {
   /** Real path of the workspace. */
   workspace: string
+  /** The `.vtcode` folder of the user, where the kernel has it. */
+  own: string
   writable: boolean
   /** Absolute path to start in. */
   cwd: string
@@ -46,7 +48,9 @@ export async function steered(where: Confinement): Promise<Confinement> {
     const own = join(where.workspace, '.vtcode', name)
     if (!lstatSync(own, { throwIfNoEntry: false })) makeFolder(own, 0o700)
   }
-  const [steering, gitConfig] = await Promise.all([steeringPaths(where.workspace, where.cwd), gitConfigFor(where.cwd, where.workspace)])
+  const place = { root: where.workspace, home: where.own }
+  for (const home of homeWithin(place)) makeFolder(home, 0o700)
+  const [steering, gitConfig] = await Promise.all([steeringPaths(place, where.cwd), gitConfigFor(where.cwd, where.workspace)])
   return { ...where, steering, repositories: await linkedRepositories(steering.gitFolders, where.workspace), gitConfig }
 }
 
@@ -66,7 +70,7 @@ export function profile(where: Confinement, files: readonly string[]): string[] 
 
 /** Every place in the order in which it is put up: outer ones before inner ones, and what is denied last of all. */
 function sightOf(where: Confinement, files: readonly string[]): Mount[] {
-  const { workspace, writable, settings, programs = true, home = homedir() } = where
+  const { workspace, own, writable, settings, programs = true, home = homedir() } = where
   const readable = programs ? settings.readable.map((path) => fromHome(path, home)) : []
   const opened = settings.writable.map((path) => fromHome(path, home))
   const system = programs
@@ -75,7 +79,7 @@ function sightOf(where: Confinement, files: readonly string[]): Mount[] {
   const open = [...system, ...fresh(), ...readable.map((path) => visible(path)), visible(workspace, writable ? 'bind' : 'ro-bind'), ...opened.map((path) => visible(path, 'bind'))]
   const among = (roots: string[]) => (path: string) => roots.some((root) => inside(root, path))
   const inSight = among(open.filter(({ outside }) => outside).map(({ path }) => path))
-  const secret = [...secretsOf(home).filter(among([workspace, ...readable, ...opened])), ...secretsOfSystem().filter(inSight)]
+  const secret = [...secretsOf(home, own).filter(among([workspace, ...readable, ...opened])), ...secretsOfSystem().filter(inSight)]
   const sockets = socketsOfMachine().filter((path) => inSight(path) && (where.strict || !among(readable)(path)) && isReachable(path))
   const hidden = [...deniedOf(where, home).filter(inSight), ...stateOf(workspace).filter(isFolder), ...sockets]
   const all = [...open, ...(writable ? guardsOf(where, home, hidden) : []), ...secret.filter((path) => ![...readable, ...opened].includes(path)).map(hiding)]
@@ -144,12 +148,12 @@ function deniedOf({ workspace, settings }: Confinement, home: string): string[] 
  * Why a sandbox around this workspace would not hold. A name that it has to keep and that is a link: what it leads to is kept, the link
  * itself could be put up anew. A file with a second name could be written by that one. Only git's own, our own and those the user names; of the others, commands may make such as are missing anyhow.
  */
-export function obstacle({ workspace, settings, steering }: Confinement): { path: string; why: string } | undefined {
+export function obstacle({ workspace, own: home, settings, steering }: Confinement): { path: string; why: string } | undefined {
   if (['/usr', '/etc', '/proc', '/dev'].some((path) => inside(workspace, path))) return { path: workspace, why: 'it holds the system itself' }
   const held = settings.deny_write.map((path) => within(path, workspace))
   const own = ['.git', '.vtcode'].map((name) => join(workspace, name))
   const ofGit = (steering?.links ?? []).filter((path) => /(^|\/)\.git(\/|$)/.test(path.slice(workspace.length)))
-  const link = [...own, ...ofGit, ...foldersOf(held, workspace), ...held].find(isLink)
+  const link = [...own, ...ofGit, ...foldersOf(held, workspace), ...held].find(isLink) ?? linkWithin(home, workspace)
   if (link !== undefined) return { path: link, why: 'it is a symbolic link, which a command could replace' }
   const kept = (steering?.readOnly ?? []).filter((path) => own[1] === path || steering!.gitFolders.some((folder) => inside(folder, path)))
   const doubled = kept.flatMap((path) => [path, ...filesIn(path)]).find(hasSecondName)
@@ -160,6 +164,20 @@ const filesIn = (path: string): string[] => (isFolder(path) ? readdirSync(path).
 function hasSecondName(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   return stat !== undefined && stat.isFile() && stat.nlink > 1
+}
+
+/** The first link of the workspace on the way to a place, wherever that begins and ends. */
+function linkWithin(path: string, workspace: string, hops = 40): string | undefined {
+  let at = '/'
+  for (const [index, name] of path.split('/').entries()) {
+    const next = join(at, name)
+    if (isLink(next)) {
+      if (inside(workspace, at) || hops === 0) return next
+      return linkWithin(join(resolve(at, readlinkSync(next)), ...path.split('/').slice(index + 1)), workspace, hops - 1)
+    }
+    at = next
+  }
+  return undefined
 }
 
 function isLink(path: string): boolean {

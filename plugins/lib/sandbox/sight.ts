@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { homeOf, inside } from '../../../core/base/index.js'
+import { inside } from '../../../core/base/index.js'
 
 /** Programs and libraries of the system. Of `/nix` neither the socket of its daemon nor its database. */
 const system = [
@@ -97,8 +97,8 @@ export function nodeMounts(home: string): Mount[] {
 /** Where the home lies in the workspace: what steers the person's programs. */
 export const startupPlaces = (home: string): string[] => startups.map((name) => join(home, name)).filter((path) => existsSync(path) && realPlace(path) === path)
 
-/** Real paths of what is secret and there, in the home and in the system. */
-export const secretsOf = (home: string): string[] => present([...secrets.map((name) => join(home, name)), homeOf({})])
+/** Real paths of what is secret and there, in the home, in our own folder of it, and in the system. */
+export const secretsOf = (home: string, own: string): string[] => present([...secrets.map((name) => join(home, name)), own])
 export const secretsOfSystem = (): string[] => (process.getuid?.() === 0 ? present(systemSecrets) : [])
 
 /** Real paths of those that are there and that the sandbox gets to. */

@@ -50,7 +50,7 @@ export interface Folder extends Disposable {
 /** Opens the folder of a skill: through the workspace when it lies in there, else as a workspace of its own. */
 export function openFolder(skill: Skill, { workspace }: Pick<Context, 'workspace'>): Folder {
   const path = pathOf(skill.folder, workspace)
-  const own = isAbsolute(path) ? openWorkspace(skill.folder) : undefined
+  const own = isAbsolute(path) ? openWorkspace(skill.folder, { home: workspace.home }) : undefined
   const base = own ? '.' : path
   const outside = (resource: string) => problem('VT_PATH_OUTSIDE', { path: resource }, { hint: `Name a file of the skill ${skill.name}, relative to its folder.` })
   const at = (resource: string): string => {

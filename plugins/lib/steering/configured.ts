@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { inside } from '../../../core/base/index.js'
-import { realPathOf, repositoryAt } from '../git/index.js'
+import { inside, realPathOf } from '../../../core/base/index.js'
+import { repositoryAt } from '../git/index.js'
 
 const naming = ['core.hookspath', 'core.attributesfile']
 

@@ -2,7 +2,7 @@ import { dirname, join, relative } from 'node:path'
 import { inside } from '../../../core/base/index.js'
 import { gitFolderAbove, gitFolderAt, isThere } from '../git/index.js'
 import { beginsEntry, denied, judgeName, type SteeringVerdict } from './names.js'
-import { homeWithin } from './paths.js'
+import { homeWithin, type SteeredPlace } from './paths.js'
 import { absentInGit, changesInGit } from './table.js'
 import { folderNames, steeringBelow } from './tree.js'
 
@@ -24,15 +24,16 @@ export function onceWritten(paths: readonly string[], root: string): (path: stri
  * repository. With `whole` everything below it counts too, for what is moved, copied or deleted with all it holds. `configured` are the
  * places that git was told of here, as `configuredPlaces` finds them; `has` says what will be there, with what is written beside this one.
  */
-export function judgePath(path: string, root: string, { whole = false, configured = [], has }: PathContext = {}): SteeringVerdict | undefined {
+export function judgePath(path: string, workspace: SteeredPlace, { whole = false, configured = [], has }: PathContext = {}): SteeringVerdict | undefined {
+  const { root } = workspace
   const real = join(root, path)
-  if (homeWithin(root).some((home) => inside(home, real) || (whole && inside(real, home)))) return denied(path)
+  if (homeWithin(workspace).some((home) => inside(home, real) || (whole && inside(real, home)))) return denied(path)
   const own = judgeName(path) ?? judgeGit(path, root, has)
   if (own?.verdict === 'deny') return own
   const place = configured.find((one) => inside(one, real) || (whole && inside(real, one)))
   if (own || place !== undefined) return own ?? { verdict: 'ask', path, reason: `'${path}' decides what git runs: the settings of the repository name '${relative(root, place!)}'.` }
   if (!whole) return undefined
-  return pointedAt(root).some((folder) => inside(real, folder)) ? denied(path) : judgeBelow(path, root)
+  return pointedAt(root).some((folder) => inside(real, folder)) ? denied(path) : judgeBelow(path, workspace)
 }
 
 /** By what lies around it: a bare repository, the folder that a `.git` file names, that of a submodule. */
@@ -60,10 +61,10 @@ function pointedAt(root: string): string[] {
 }
 
 const mostBelow = { depth: 64, folders: 20_000 }
-function judgeBelow(path: string, root: string): SteeringVerdict | undefined {
+function judgeBelow(path: string, workspace: SteeredPlace): SteeringVerdict | undefined {
   if (beginsEntry(path)) return { verdict: 'ask', path, reason: `'${path}' is a folder whose files decide what programs run.` }
-  const { found, whole } = steeringBelow(root, path, mostBelow)
-  const verdicts = found.flatMap((entry) => judgePath(entry, root) ?? [])
+  const { found, whole } = steeringBelow(workspace.root, path, mostBelow)
+  const verdicts = found.flatMap((entry) => judgePath(entry, workspace) ?? [])
   const worst = verdicts.find(({ verdict }) => verdict === 'deny') ?? verdicts[0]
   if (worst || whole) return worst
   return { verdict: 'ask', path, reason: `'${path}' holds more than can be looked through; what steers programs may be in it.` }

@@ -1,6 +1,6 @@
 import { basename, dirname, join, relative } from 'node:path'
-import { inside } from '../../../core/base/index.js'
-import { gitFolderAt, isGitFolder, isThere, named, realPathOf } from '../git/index.js'
+import { inside, realPathOf } from '../../../core/base/index.js'
+import { gitFolderAt, isGitFolder, isThere, named } from '../git/index.js'
 import { liesIn, steeringNow, type SteeringPaths } from './paths.js'
 
 /** What steers programs now and did not before; paths relative to the workspace. */

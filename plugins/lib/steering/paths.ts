@@ -1,7 +1,8 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { homeOf, inside } from '../../../core/base/index.js'
-import { entriesOf, foldersWithin, gitFolderAt, isGitFolder, isThere, linksIn, named, realPathOf, type GitFolder } from '../git/index.js'
+import { inside, realPathOf } from '../../../core/base/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { entriesOf, foldersWithin, gitFolderAt, isGitFolder, isThere, linksIn, named, type GitFolder } from '../git/index.js'
 import { configuredPlaces } from './configured.js'
 import { absentInGit, changesInGit, steeringNames } from './table.js'
 import { steeringBelow } from './tree.js'
@@ -10,7 +11,7 @@ import { steeringBelow } from './tree.js'
 export interface SteeringPaths {
   /** Real places that are there, outer ones first. */
   readOnly: string[]
-  /** Places in those that commands change all the same. */
+  /** SteeredPlace in those that commands change all the same. */
   writable: string[]
   /** Names that would steer and that nothing bears yet: what bears one after a command was put there by that command. */
   absent: string[]
@@ -42,14 +43,15 @@ export function steeringNow(root: string): Pick<SteeringPaths, 'names' | 'gitFol
  */
 const mostWritten = 16
 
-/** What steers programs in the workspace with this real path, near its root, for a command that runs in `cwd`. */
-export async function steeringPaths(root: string, cwd = root): Promise<SteeringPaths> {
+/** What steers programs in a workspace, near its root, for a command that runs in `cwd`. */
+export async function steeringPaths(workspace: SteeredPlace, cwd = workspace.root): Promise<SteeringPaths> {
+  const { root } = workspace
   const { names: found, gitFolders: gits, gitLinks } = steeringNow(root)
   const names = found.map((path) => join(root, path))
   const nearest = gitFoldersAround(cwd, root).filter((folder) => gits.includes(folder))
   const inTurn = [...new Set([...nearest, ...gits])]
   const whole = inTurn.slice(mostWritten)
-  const git = [...inTurn.slice(0, mostWritten).flatMap(placesInGit), ...(await configuredPlaces(root)), ...homeWithin(root)]
+  const git = [...inTurn.slice(0, mostWritten).flatMap(placesInGit), ...(await configuredPlaces(root)), ...homeWithin(workspace)]
   const readOnly = [...names.filter((path) => !isGitDirectory(path)).map(realPathOf), ...git.filter((path) => existsSync(path)), ...whole]
   const absent = [...rootNames().map((name) => join(root, name)), ...git].filter((path) => !isThere(path))
   const writable = exceptions().map((path) => join(root, path)).filter((path) => existsSync(path))
@@ -57,10 +59,13 @@ export async function steeringPaths(root: string, cwd = root): Promise<SteeringP
   return { readOnly: outerFirst(readOnly), writable, absent: [...new Set(absent)], links: [...new Set(links)], names: found, gitFolders: gits, gitLinks, whole }
 }
 
-/** The home of this program, where VTCODE_HOME put it into the workspace with this real path, under whatever name. */
-export function homeWithin(root: string): string[] {
-  const home = realPathOf(homeOf({}))
-  return home !== root && inside(root, home) && home !== join(root, '.vtcode') ? [home] : []
+/** The real path of a workspace, and where the kernel that works in it has its home. */
+export type SteeredPlace = Pick<Workspace, 'root' | 'home'>
+
+/** The home, where it lies in the workspace under whatever name but that which is protected there anyway. */
+export function homeWithin({ root, home }: SteeredPlace): string[] {
+  const real = realPathOf(home)
+  return real !== root && inside(root, real) && real !== join(root, '.vtcode') ? [real] : []
 }
 
 /** Every folder of a repository that the found names are or name. */

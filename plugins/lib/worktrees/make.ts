@@ -33,11 +33,12 @@ export async function repositoryFor({ root }: Pick<Workspace, 'root'>): Promise<
  */
 export async function makeWorktree(workspace: Workspace, { id, session, isHidden, signal }: NewWorktree): Promise<Worktree> {
   const repository = await repositoryFor(workspace)
+  const isKept = (path: string) => isHidden?.(path) === true || workspace.isSecret?.(path) === true
   const places = placesOfTree(workspace, id)
   const how = signal ? { signal } : {}
   let files = new Map<string, BigIntStats>()
   try {
-    const [present, kept] = await Promise.all([presentFiles(workspace.root, isHidden, how), keptBy(repository, workspace.root, how)])
+    const [present, kept] = await Promise.all([presentFiles(workspace.root, isKept, how), keptBy(repository, workspace.root, how)])
     files = present
     await layOut(workspace, id, repository)
     const taken = kept ? await takeKept(workspace, places, kept, files, how) : new Set()

@@ -12,6 +12,6 @@ export async function steeredBy(facts: CallFacts): Promise<{ verdicts: SteeringV
   const configured = names.length > 0 ? await configuredPlaces(workspace.root) : []
   const has = onceWritten(names, workspace.root)
   const whole = takesFolders.includes(call.slot)
-  const verdicts = names.flatMap((name) => judgePath(name, workspace.root, { whole, configured, has }) ?? [])
+  const verdicts = names.flatMap((name) => judgePath(name, workspace, { whole, configured, has }) ?? [])
   return { verdicts, ...(written.untold !== undefined && { untold: written.untold }) }
 }

@@ -32,7 +32,7 @@ export function beginAnew(face: Sitting): void {
 export async function resumeOther(face: Sitting, rest: string): Promise<void> {
   const { io, agent, questions } = face
   const found = await inWorkspace(face, async (workspace) => {
-    if (rest !== '') await findSession(workspace, rest, io.env)
+    if (rest !== '') await findSession(workspace, rest)
     return rest === '' ? listSessions(workspace) : []
   })
   const rows = found.filter(({ session_id, turn_count }) => session_id !== agent.session_id && turn_count > 0)

@@ -74,7 +74,7 @@ const pastShown = 20
 async function showPast({ kernel, handle, io }: Sitting, id: string): Promise<void> {
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined, io) : id)
+    const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
     if (words.length > pastShown) handle.send({ type: 'commit', block: { kind: 'note', text: `… ${words.length - pastShown} messages before these` } })
     for (const { by, text } of words.slice(-pastShown)) handle.send({ type: 'commit', block: { kind: by === 'person' ? 'user' : 'markdown', text } })
   } catch {

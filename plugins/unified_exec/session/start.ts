@@ -91,10 +91,10 @@ async function executor(context: Context, call: Call, wanted: WantedRun, folder:
     if (use === 'auto' && !onlySandboxed.has(call)) return outside
     throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)
   }
-  const { root } = context.workspace
+  const { root, home } = context.workspace
   const own = await ownPlaces(context)
   const shown = [...(wanted.files === undefined ? [] : [wanted.files]), ...own.map((path) => join(root, path))]
-  const where = await steered({ workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings, ...(strict && { strict }) })
+  const where = await steered({ workspace: root, own: home, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings, ...(strict && { strict }) })
   const unheld = obstacle(where)
   if (unheld !== undefined) {
     const path = relative(root, unheld.path) || '.'

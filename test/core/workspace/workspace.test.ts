@@ -11,6 +11,7 @@ import { fc, runs } from '../../support/property.js'
 let base: string
 let root: string
 let workspace: OpenWorkspace
+const home = join(process.env['HOME']!, '.vtcode')
 const soak = process.env['VTCODE_SOAK'] !== undefined
 
 beforeEach(() => {
@@ -19,7 +20,7 @@ beforeEach(() => {
   for (const folder of ['ws/sub/deep', 'out', 'ws-evil']) mkdirSync(join(base, folder), { recursive: true })
   writeFileSync(join(base, 'out/secret'), 'secret')
   writeFileSync(join(root, 'sub/a.txt'), 'inside')
-  workspace = openWorkspace(root)
+  workspace = openWorkspace(root, { home })
 })
 afterEach(() => {
   workspace.close()
@@ -117,7 +118,7 @@ describe('a link', () => {
             // The entry does not fit the tree that the ones before it made.
           }
         }
-        const opened = openWorkspace(tree)
+        const opened = openWorkspace(tree, { home })
         try {
           for (const names of asked) expect(oracle(tree, names.join('/')), names.join('/')).toContain(await outcome(opened, names.join('/')))
         } finally {

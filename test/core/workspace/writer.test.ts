@@ -24,6 +24,7 @@ import { openWorkspace, type OpenWorkspace } from '../../../build/core/workspace
 let base: string
 let root: string
 let workspace: OpenWorkspace
+const home = join(process.env['HOME']!, '.vtcode')
 const soak = process.env['VTCODE_SOAK'] !== undefined
 
 beforeEach(() => {
@@ -32,7 +33,7 @@ beforeEach(() => {
   for (const folder of ['ws/sub', 'out']) mkdirSync(join(base, folder), { recursive: true })
   writeFileSync(join(base, 'out/secret'), 'secret')
   writeFileSync(join(root, 'a.txt'), 'old')
-  workspace = openWorkspace(root)
+  workspace = openWorkspace(root, { home })
 })
 afterEach(() => {
   workspace.close()
@@ -177,7 +178,7 @@ describe('a write', () => {
     setAttributes('a.txt', { 'security.note': Buffer.from('x') })
     const script = `
       const { openWorkspace } = await import(process.argv[1])
-      const workspace = openWorkspace(process.argv[2])
+      const workspace = openWorkspace(process.argv[2], { home: process.env['HOME'] + '/.vtcode' })
       const answer = (path) => workspace.write(path, Buffer.from('new'), 'anything').then(({ lost }) => lost, ({ code }) => code)
       console.log(JSON.stringify([await answer('a.txt'), await answer('readonly')]))`
     writeFileSync(join(root, 'readonly'), 'old', { mode: 0o444 })
@@ -285,7 +286,7 @@ describe('a lock', () => {
   it('ends with its process', async () => {
     const script = `
       const { openWorkspace } = await import(process.argv[1])
-      await openWorkspace(process.argv[2]).lock(['a.txt'])
+      await openWorkspace(process.argv[2], { home: process.env['HOME'] + '/.vtcode' }).lock(['a.txt'])
       console.log('held')
       setInterval(() => {}, 1000)`
     const child = spawn(process.execPath, [
@@ -310,11 +311,11 @@ describe('what a killed process leaves', () => {
     writeFileSync(join(root, `.vtcode/tmp/${dead}-${workspace.seal.nameMark('temps', dead)}.dirs`), '"gone"\n"sub"\n')
     writeFileSync(join(root, `sub/.vtcode-tmp-${dead}-0`), 'half')
     mkdirSync(join(root, `sub/.vtcode-tmp-${dead}-1/deep`), { recursive: true })
-    openWorkspace(root).close()
+    openWorkspace(root, { home }).close()
     expect(readdirSync(join(root, 'sub'))).toEqual(['x'])
     workspace.close()
     expect(readdirSync(join(root, '.vtcode/tmp'))).toEqual(['.gitignore'])
-    workspace = openWorkspace(root)
+    workspace = openWorkspace(root, { home })
   })
 })
 

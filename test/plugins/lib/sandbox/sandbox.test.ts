@@ -14,11 +14,11 @@ beforeEach(() => {
   mkdirSync(join(folder, 'ws'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
-const place = (more: object = {}) => steered({ workspace: join(folder, 'ws'), writable: true, cwd: join(folder, 'ws'), shown: [], settings, ...more })
+const place = (more: object = {}) => steered({ workspace: join(folder, 'ws'), own: join(folder, 'home/.vtcode'), writable: true, cwd: join(folder, 'ws'), shown: [], settings, ...more })
 
 describe('a workspace', () => {
   it('that holds the system, or whose own names are links, is none that a sandbox can be put around', async () => {
-    expect(obstacle({ workspace: '/', writable: true, cwd: '/', shown: [], settings })).toMatchObject({ path: '/', why: expect.stringContaining('the system') })
+    expect(obstacle({ workspace: '/', own: '/nowhere', writable: true, cwd: '/', shown: [], settings })).toMatchObject({ path: '/', why: expect.stringContaining('the system') })
     symlinkSync('/tmp', join(folder, 'ws/.vtcode'))
     expect(obstacle(await place())).toMatchObject({ path: join(folder, 'ws/.vtcode'), why: expect.stringContaining('symbolic link') })
     rmSync(join(folder, 'ws/.vtcode'))

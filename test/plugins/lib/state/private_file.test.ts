@@ -8,6 +8,7 @@ import { tempFolder } from '../../../../build/plugins/lib/base/index.js'
 import { openSpool, ownFolder, readOwn, spool, spooled, TokenStore } from '../../../../build/plugins/lib/state/index.js'
 
 const folder = () => mkdtempSync(join(tmpdir(), 'state-'))
+const home = join(process.env['HOME']!, '.vtcode')
 const modeOf = (path: string) => statSync(path).mode & 0o777
 const contextOf = (workspace: Awaited<ReturnType<typeof openWorkspace>>, id: string) => ({ workspace, session: { id, onClose: () => {} } }) as unknown as Parameters<typeof openSpool>[0]
 
@@ -27,7 +28,7 @@ describe('a file of our own', () => {
   })
   it('lies in a folder that git ignores and only this user can enter; nothing is made behind a link', async () => {
     const [root, outside] = [folder(), folder()]
-    const workspace = await openWorkspace(root)
+    const workspace = await openWorkspace(root, { home })
     await using first = await ownFolder(workspace, '.vtcode/spool')
     expect(first.resolved).toBe('.vtcode/spool')
     expect([modeOf(join(root, '.vtcode')), modeOf(join(root, '.vtcode/spool')), readFileSync(join(root, '.vtcode/spool/.gitignore'), 'utf8')]).toEqual([0o700, 0o700, '*\n'])
@@ -42,7 +43,7 @@ describe('a file of our own', () => {
 describe('a text that is put aside', () => {
   it('belongs to the conversation that wrote it, whatever its label is, and only this user can read it', async () => {
     const root = folder()
-    const workspace = await openWorkspace(root)
+    const workspace = await openWorkspace(root, { home })
     const written: [session: string, path: string, text: string][] = []
     for (const session of ['ses_1', 'ses_1-2', 'ses_../../x', 'loose']) {
       for (const label of ['run', '../../etc', 'a-b c', '']) {
@@ -61,7 +62,7 @@ describe('a text that is put aside', () => {
   })
   it('grows as it is written, and what was written can be put right', async () => {
     const root = folder()
-    const file = await openSpool(contextOf(await openWorkspace(root), 'ses_1'), 'run', 'log')
+    const file = await openSpool(contextOf(await openWorkspace(root, { home }), 'ses_1'), 'run', 'log')
     await file.write('one ')
     file.writeNow(Buffer.from('two'))
     await file.replace(0, Buffer.from('ONE'))

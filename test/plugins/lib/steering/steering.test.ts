@@ -27,7 +27,7 @@ describe('what steers programs', () => {
     git(root, 'config', 'core.hooksPath', 'pkg/hooks')
     mkdirSync(join(root, 'pkg/hooks'))
     git(join(root, 'outer'), 'submodule', '--quiet', 'add', join(root, 'plain'), 'deep/lib')
-    const found = await steeringPaths(root)
+    const found = await steeringPaths(made)
     const readOnly = found.readOnly.map((path) => relative(root, path))
     expect(readOnly).toEqual(expect.arrayContaining([
       '.vscode', '.vtcode', 'pkg/one/.envrc', 'pkg/hooks', '.git/config', 'tree/.git', 'outer/deep/lib/.git', 'outer/.gitmodules',
@@ -48,7 +48,7 @@ describe('what steers programs', () => {
     await using made = await tempWorkspace({ 'elsewhere/a': '' })
     symlinkSync('elsewhere', join(made.root, '.husky'))
     git(other.root, 'worktree', 'add', '-q', join(made.root, 'tree'), '-b', 'x')
-    const found = await steeringPaths(made.root)
+    const found = await steeringPaths(made)
     expect(found.links).toEqual([join(made.root, '.husky')])
     expect(found.readOnly).toEqual(expect.arrayContaining([join(made.root, 'elsewhere'), join(made.root, 'tree/.git'), join(other.root, '.git/config'), join(other.root, '.git/hooks')]))
     expect(found.gitFolders).toEqual([join(other.root, '.git/worktrees/tree'), join(other.root, '.git')])
@@ -56,8 +56,8 @@ describe('what steers programs', () => {
 
   it('is seen anew when it is put there', async () => {
     await using made = await tempWorkspace({ 'a/b': '' })
-    expect(judgePath('a', made.root, { whole: true })).toBe(undefined)
+    expect(judgePath('a', made, { whole: true })).toBe(undefined)
     mkdirSync(join(made.root, 'a/.vscode'))
-    expect(judgePath('a', made.root, { whole: true })).toMatchObject({ verdict: 'ask', path: 'a/.vscode' })
+    expect(judgePath('a', made, { whole: true })).toMatchObject({ verdict: 'ask', path: 'a/.vscode' })
   })
 })
