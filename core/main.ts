@@ -40,6 +40,8 @@ process.stderr.on('error', () => {})
 
 // An uncaught error ends the program as a failure of its verb would; Node itself restores the terminal as it exits.
 let close = async (): Promise<void> => {}
+/** What was said of the home. */
+let told: Pick<KernelOptions, 'home' | 'env'> = {}
 let early: Early | undefined
 endBy((error) => {
   const over = (): never => process.exit(code)
@@ -90,6 +92,7 @@ async function main(argv: string[], front: unknown): Promise<number> {
   // A person without a verb gets the chat; a program without a verb gets an error.
   const intended = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
   const env = { ...process.env, ...extraEnv }
+  told = { ...options, env }
   const io: Io = { get stdin() { return process.stdin }, stdout: process.stdout, stderr: process.stderr, screen, env, signal: stop.signal, quiet, interrupts: (handler) => void (instead = handler), front }
   const kernel = await createKernel({ ...options, env, ...(intended !== undefined && { verb: intended }), surface: intended ?? 'help', signal: stop.signal, ...(log && { log: logFrom(log) }) })
   close = kernel.close
@@ -143,7 +146,7 @@ function report(error: unknown): number {
 }
 
 function internal(error: unknown): Problem {
-  const known = problem('VT_INTERNAL', { reason: firstLine(error), report: leaveReport(error, homeOf({})) }).problem
+  const known = problem('VT_INTERNAL', { reason: firstLine(error), report: leaveReport(error, homeOf(told)) }).problem
   return { ...known, message: `${known.code}: ${known.message}` }
 }
 

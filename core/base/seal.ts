@@ -12,8 +12,11 @@ export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.f
 
 /** Where the settings, plugins, keys and the trust store of the user live. */
 export function homeOf({ home, env = process.env }: { home?: string | undefined; env?: Readonly<Record<string, string | undefined>> | undefined }): string {
-  return env['VTCODE_HOME'] ?? join(home ?? env['HOME'] ?? homedir(), '.vtcode')
+  return env['VTCODE_HOME'] ?? join(userOf({ home, env }), '.vtcode')
 }
+
+/** What `~` stands for. */
+export const userOf = ({ home, env = process.env }: { home?: string | undefined; env?: Readonly<Record<string, string | undefined>> | undefined }): string => home ?? env['HOME'] ?? homedir()
 
 /** Where a path leads, through links; of what is not there, the names behind what is. */
 export function realPathOf(path: string): string {

@@ -25,7 +25,8 @@ const signs = /-----BEGIN |A[KS]IA|gh[pousr]_|github_pat_|glpat-|sk-|xox|AIza|[r
 
 /** Values that are secret although they have no known format: variables of our environment with a name such as `…_TOKEN`. */
 const named = /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i
-const values = new Map(Object.entries(process.env).flatMap(([name, value]) => (named.test(name) && value && value.length >= 12 ? [[value, name] as const] : [])))
+const values = new Map<string, string>()
+keepSecretsOf(process.env)
 
 /** Does the name of a variable say that its value is secret? */
 export const looksSecret = (name: string): boolean => named.test(name)
@@ -34,6 +35,11 @@ export const looksSecret = (name: string): boolean => named.test(name)
 export function keepSecret(value: string, name: string): void {
   // Records are JSON, which may escape the value.
   for (const spelt of [value, JSON.stringify(value).slice(1, -1)]) if (spelt.length >= 6) values.set(spelt, name.replace(/[^\w.:-]+/g, '_').slice(0, 64))
+}
+
+/** The same for what an environment holds under such names; a short one may be a word. */
+export function keepSecretsOf(env: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(env)) if (named.test(name) && value && value.length >= 12) keepSecret(value, name)
 }
 
 /** The replacement for a secret of `size` characters. */

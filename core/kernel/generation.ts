@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import {
   dataFolder, fromError, InFlight, moduleOf, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type PluginFolder,
   type RightsLeft, type Settings, type VtError, type Waits,
@@ -112,7 +111,7 @@ export async function buildGeneration(sources: GenerationSources, number: number
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...locations, plugins: pluginsOf(found), loaded, trust, lockVerifier })
   const { workspace, changed } = sources
-  const isHidden = hiddenBy(settings, workspace.root)
+  const isHidden = hiddenBy(settings, workspace)
   const filtered = isHidden ? workspace.filtered(isHidden) : workspace
   return {
     number,
@@ -138,10 +137,10 @@ export async function buildGeneration(sources: GenerationSources, number: number
 /** Reads settings, manifests, locks and the user's consents. Throws VT_CONFIG_*, VT_RELOAD_REFUSED. */
 async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[]): Promise<Preparation> {
   const { options, workspace } = sources
-  const env = options.env ?? process.env
+  const { env = process.env } = options
   const waits = { ...usualWaits, ...options.waits }
   const home = homeOf(options)
-  const locations = { workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir() }
+  const locations = { workspace: workspace.root, home, user: workspace.user }
   const trust = openTrust({ home, workspace: workspace.root, env })
   const { config, mode, default_mode } = options
   const chosen = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
@@ -221,22 +220,17 @@ function bound(prepared: Preparation, hooks: HookGroups): Registry {
 }
 
 /** The host interface for plugins. */
-function hostOf({ sources, waits, loaded, locations: { home } }: Preparation, registry: Registry, skills: Host['skills']): Host {
+function hostOf({ sources, env, waits, loaded, locations: { home } }: Preparation, registry: Registry, skills: Host['skills']): Host {
   const { diagnostics, bring, resolve } = sources
   return {
+    ...{ home, env, waits, resolve, diagnostics, skills, bring },
     origins: () => loaded.origins,
-    home,
-    waits,
     slots: (only = sources.only) => [...registry.slots.values()].filter((slot) => isShown(registry, { only }, slot)).map(({ info }) => info),
-    resolve,
     describe: (name) => {
       const tool = registry.tools.get(name)
       return tool && slotsOf(tool).some(isListed) ? toolInfo(tool) : undefined
     },
     contributions: () => registry.infos,
-    diagnostics,
-    skills,
-    bring,
   }
 }
 

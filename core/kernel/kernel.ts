@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { moduleOf, type Contribution, type Diagnostic, type ToolInfo } from '../base/index.js'
-import { findRoot, homeOf, modeOfCall } from '../config/index.js'
+import { moduleOf, userOf, type Contribution, type Diagnostic, type ToolInfo } from '../base/index.js'
+import { findRoot, homeOf, modeOfCall, surrounded } from '../config/index.js'
 import { proven, speak, wordsFor } from '../input/index.js'
 import { listTools, type Reader, type Registry } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
@@ -11,14 +11,14 @@ import { begin, close, diagnosticsOf, endSession, reload, resolvedBy, settle, se
 import type { CallOptions, Kernel, KernelOptions, SurfaceMain } from './types.js'
 
 /** A kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
-export async function createKernel(options: KernelOptions = {}): Promise<Kernel> {
-  const home = homeOf(options)
-  const workspace = openWorkspace(options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), home), { home })
+export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
+  const [options, home, user] = [surrounded(given), homeOf(given), userOf(given)]
+  const workspace = openWorkspace(options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), home), { home, user })
   const running = await begin(options, workspace)
   const current = (): Generation => running.generation
   return {
     workspace: workspace.root,
-    home,
+    ...{ home, env: options.env },
     foreign: workspace.foreign,
     get settings() {
       return current().settings

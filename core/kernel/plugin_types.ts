@@ -152,6 +152,8 @@ export interface Session {
 export interface Host {
   /** The `.vtcode` folder of the user. */
   readonly home: string
+  /** The environment that the kernel was given, where values of settings are looked up; `HOME` is what `~` stands for. */
+  readonly env: Readonly<Record<string, string | undefined>>
   readonly waits: Readonly<Waits>
   /** What is shown to everybody, as far as `only` leaves it; to a call no more than is left to it. */
   slots(only?: readonly RightsLeft[]): SlotInfo[]

@@ -91,6 +91,7 @@ export interface KernelOptions {
   dialects?: readonly string[]
   /** Stands for `~`; the user's settings and the trust store live in its `.vtcode` (or where VTCODE_HOME points). */
   home?: string
+  /** Where settings, keys and secrets are looked up; default: that of the process, with which programs run in any case. */
   env?: Record<string, string | undefined>
   surface?: string
   log?: (level: string, message: string) => void
@@ -103,6 +104,7 @@ export interface Kernel {
   readonly workspace: string
   /** The `.vtcode` folder of the user. */
   readonly home: string
+  readonly env: Readonly<Record<string, string | undefined>>
   /** What was put aside among our own state in the workspace: where it was and where it is now. */
   readonly foreign: Map<string, string>
   readonly settings: Readonly<Settings>

@@ -20,6 +20,7 @@ export class WorkspaceReading {
     readonly root: string,
     protected readonly roots: readonly [string, ...string[]],
     readonly home: string,
+    readonly user: string,
   ) {
     this.isSecret = secretsWithin(root, home)
     this.directory = openRoot(root)

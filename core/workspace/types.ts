@@ -43,6 +43,8 @@ export interface Workspace {
   readonly root: string
   /** The `.vtcode` folder of the user, which may lie in here. */
   readonly home: string
+  /** What `~` stands for. */
+  readonly user: string
   /** Text only: whether a path is the user's alone, for it lies in that folder. Absent where the folder lies elsewhere. */
   readonly isSecret: ((path: string) => boolean) | undefined
   /** Marks what this program keeps below `.vtcode/`: a repository may bring such files, too. */
@@ -128,3 +130,10 @@ export interface Extent {
 }
 /** Is told before a call changes something, and while it prepares to. Throws VT_CALL_ABORTED for a call that is to change nothing any more. */
 export type CommitPoint = (how: 'preparing' | 'changing') => void
+/** What is said of a workspace beside its folder. Without `user`, `~` is the HOME of the environment. */
+export interface OpenAs {
+  home: string
+  user?: string
+  env?: Readonly<Record<string, string | undefined>>
+  foreign?: Map<string, string>
+}

@@ -1,7 +1,7 @@
 import { mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { errno, problem, systemRefusal, shownPath, VtError, type Place } from '../base/index.js'
+import { errno, problem, systemRefusal, shownPath, userOf, VtError, type Place } from '../base/index.js'
 import { clearOwnFolders, putAside } from './aside.js'
 import { statOf, syncDirectory, type Directory } from './directory.js'
 import { recover, transact } from './journal.js'
@@ -11,7 +11,7 @@ import { WorkspaceReading } from './reading.js'
 import { syncNames, moveInto, refuseTaken, secondName } from './rename.js'
 import { attempt, dropTemps, endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
 import { copyTree, measure } from './tree.js'
-import type { CommitPoint, Extent, Operation, Over, Workspace, Written } from './types.js'
+import type { CommitPoint, Extent, OpenAs, Operation, Over, Workspace, Written } from './types.js'
 import type { Spot } from './walk.js'
 import { writeFile } from './writer.js'
 
@@ -35,12 +35,12 @@ export interface OpenWorkspace extends Workspace, Pick<WorkspaceReading, 'lead'>
  * The one way to the files below `root`. `home` is the `.vtcode` folder of the user, whose key seals what is kept, and which is kept from readers where it lies in here; `foreign` is filled
  * with what is put aside, for somebody who has the same folder open and tells. Throws VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION.
  */
-export function openWorkspace(root: string, { home, foreign = new Map() }: { home: string; foreign?: Map<string, string> }): OpenWorkspace {
+export function openWorkspace(root: string, { home, user, env, foreign = new Map() }: OpenAs): OpenWorkspace {
   // Its paths, its files that are open and its processes are others; on WSL the system is Linux.
   if (process.platform === 'win32') throw problem('VT_PLATFORM', { system: 'Windows' })
   try {
     const real = realpathSync(root)
-    return new Confined(real, [real, resolve(root)], home, foreign)
+    return new Confined(real, [real, resolve(root)], home, user ?? userOf({ env }), foreign)
   } catch (error) {
     throw systemRefusal(error, root)
   }
@@ -52,8 +52,8 @@ const largestCopy = { entries: 20_000, bytes: 1024 ** 3 }
 class Confined extends WorkspaceReading implements OpenWorkspace {
   private readonly noted = new Set<string>()
 
-  constructor(root: string, roots: readonly [string, ...string[]], home: string, readonly foreign: Map<string, string>) {
-    super(root, roots, home)
+  constructor(root: string, roots: readonly [string, ...string[]], home: string, user: string, readonly foreign: Map<string, string>) {
+    super(root, roots, home, user)
     this.inNotes((folder) => sweepTemps(folder, this.seal, (path) => this.stand(path)))
   }
 

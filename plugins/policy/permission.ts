@@ -15,7 +15,7 @@ import { verdict } from './permission/words.js'
 
 /** What is left of the rights, rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
 const permission: Policy = (call, context) => {
-  const said = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace.root)
+  const said = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace)
   const ofHome = rulesOfHome(context.workspace)
   const rules = ofHome.length === 0 ? said : { ...said, deny: [...ofHome, ...said.deny] }
   if (!isPlain(call, context, rules)) return judged(call, context, rules)
@@ -175,7 +175,7 @@ const plainly: Record<ModeWord, string> = {
 
 async function refuse(facts: CallFacts, context: Context, { word: kind, effect, reason, way }: Objection, offer?: string): Promise<Verdict> {
   const blocks = context.settings as Blocks
-  const next = effect === 'exec' ? await insteadOf(facts, rulesOfSettings(blocks, facts.call.mode, context.workspace.root)) : undefined
+  const next = effect === 'exec' ? await insteadOf(facts, rulesOfSettings(blocks, facts.call.mode, context.workspace)) : undefined
   const { verdicts, untold } = await steeredBy(facts)
   // Another policy asks about what decides what other programs run, in every mode.
   const isAsked = verdicts.length > 0 || untold !== undefined

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { nearest } from '../../core/base/index.js'
 import { withoutLiterals } from '../../core/config/index.js'
-import { createKernel, homeOf, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
+import { createKernel, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
 import { documentText, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode config`: what the settings are, who said so, and whether a file is right. */
@@ -32,7 +32,7 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
     .description('The settings files in use, and where yours would be.')
     .action(() => {
       for (const file of files(kernel)) io.stdout.write(`${oneLine(file)}\n`)
-      io.stderr.write(`Yours: ${homeOf({ env: io.env })}/vtcode.config.{yaml,json,ts}; of the workspace: ${kernel.workspace}/vtcode.config.{yaml,json,ts}\n`)
+      io.stderr.write(`Yours: ${kernel.home}/vtcode.config.{yaml,json,ts}; of the workspace: ${kernel.workspace}/vtcode.config.{yaml,json,ts}\n`)
     })
   command
     .command('schema')

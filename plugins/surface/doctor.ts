@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { findProgram, inside, redact, searchPath } from '../../core/base/index.js'
-import { homeOf, openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
+import { openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
 import { leftProcesses, type SandboxSettings } from '../lib/process/index.js'
 import { examineSandbox, sandbox } from '../lib/sandbox/index.js'
@@ -76,8 +76,7 @@ async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number
 type Examination = Awaited<ReturnType<typeof examine>>
 
 async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
-  const { workspace } = kernel
-  const home = homeOf({ env: io.env })
+  const { workspace, home } = kernel
   const store = openTrust({ home, workspace, env: io.env })
   const items = await consentItems({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })
   const contributions = kernel.contributions()

@@ -1,4 +1,4 @@
-import { homeOf, problem, type Io, type Kernel } from '../../core/index.js'
+import { problem, type Io, type Kernel } from '../../core/index.js'
 import { printFailure } from '../agent/cli/index.js'
 import { difference } from '../lib/own_files/index.js'
 import { interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -48,7 +48,7 @@ async function guarded(kernel: Kernel, io: Io, perform: () => Promise<number>): 
 }
 
 async function setUp(kernel: Kernel, flags: InitFlags, io: Io): Promise<number> {
-  const home = homeOf({ env: io.env })
+  const home = kernel.home
   const interview = new Interview(io, flags.yes ?? false)
   const refused = attempt(() => requireOwnHome(home))
   if (refused !== undefined) return fail(io, `${refused}.`)
@@ -78,7 +78,7 @@ async function setUp(kernel: Kernel, flags: InitFlags, io: Io): Promise<number> 
 }
 
 async function takeBack(kernel: Kernel, { yes }: InitFlags, io: Io): Promise<number> {
-  const plan = await planUndo(kernel, homeOf({ env: io.env }))
+  const plan = await planUndo(kernel, kernel.home)
   if (!plan) {
     io.stdout.write('init wrote nothing here.\n')
     return 0

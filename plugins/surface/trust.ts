@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readlinkSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { readBytes } from '../../core/documents/index.js'
-import { homeOf, openTrust, consentItems, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
+import { openTrust, consentItems, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
 import { digestOf, fileHash, type TrustItem } from '../../core/trust/index.js'
 import { auditLog } from '../lib/state/index.js'
 import { confirmed, documentText, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -11,8 +11,7 @@ import { askServers } from './trust/servers.js'
 /** `vtcode trust`: what the workspace may run, with the user's consent to each content. */
 export default async function trust(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const { workspace } = kernel
-  const home = homeOf({ env: io.env })
+  const { workspace, home } = kernel
   const audit = auditLog(kernel.settings, io.env)
   const store = openTrust({ home, workspace, env: io.env, audit })
   if (store.fault) {

@@ -56,7 +56,7 @@ const relative = (file: string, root: string): string => (file.startsWith(`${roo
 async function engines({ workspace, signal }: Context): Promise<Record<string, Engine>> {
   const [ripgrep, ast_grep, confined] = await Promise.all([
     programVersion(await ripgrepPath(), 'the package @vscode/ripgrep has no program for this platform', signal),
-    programVersion(astGrepPath(workspace.root), 'run `vtcode dependencies install ast-grep`, or name its program in VTCODE_AST_GREP_BIN', signal),
+    programVersion(astGrepPath(workspace), 'run `vtcode dependencies install ast-grep`, or name its program in VTCODE_AST_GREP_BIN', signal),
     sandbox(),
   ])
   return {

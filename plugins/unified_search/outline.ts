@@ -33,7 +33,7 @@ export default outline
 
 /** Whether ast-grep is there, or can be brought for files that it serves. */
 async function isThere(context: Context, files: OutlineSubject[]): Promise<boolean> {
-  if (astGrepPath(context.workspace.root)) return true
+  if (astGrepPath(context.workspace)) return true
   if (!files.some(({ language }) => outlinedByAstGrep.has(language.id))) return false
   return ensureAstGrep(context).then(() => true, (error: unknown) => {
     if (error instanceof InstallProblem) return false

@@ -1,4 +1,3 @@
-import { homeOf } from '../../../core/config/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { difference, settingsDraft, settingsFile, writeDraft } from '../../lib/own_files/index.js'
 import { interactive, oneLine, pickOne, say } from '../../lib/terminal/index.js'
@@ -17,7 +16,7 @@ export async function pickedModel(kernel: Kernel, io: Io): Promise<string | unde
   if (new Set(choices.map(({ entry }) => entry.name)).size < 2) return undefined
   const id = await pickOne(io, 'Which model?', choices.map((model) => ({ value: model.id, label: model.id, hint: aboutModel(model) })))
   // What a repository brings is known in it alone.
-  if (id !== undefined && choices.find((model) => model.id === id)!.source.from.layer !== 'workspace') await keepModel(id, io)
+  if (id !== undefined && choices.find((model) => model.id === id)!.source.from.layer !== 'workspace') await keepModel(id, kernel, io)
   return id
 }
 
@@ -27,8 +26,8 @@ export function aboutModel({ facts: { context_window, cost }, sources }: Model):
   return [...window, ...(cost ? [`${cost.input} / ${cost.output} USD per million`] : [])].join(', ')
 }
 
-async function keepModel(id: string, io: Io): Promise<void> {
-  const file = settingsFile(homeOf({ env: io.env }))
+async function keepModel(id: string, { home }: Kernel, io: Io): Promise<void> {
+  const file = settingsFile(home)
   try {
     const draft = await settingsDraft(file, { 'agent.model': id })
     io.stderr.write(difference(draft, { ...io, stdout: io.stderr }))

@@ -19,7 +19,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
     const model = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
-    const prompt = systemPrompt(kernel.mode(), await environmentText(workspace, clock, io.env), await instructionText(kernel, workspace, settings, io.env))
+    const prompt = systemPrompt(kernel.mode(), await environmentText(workspace, clock, io.env), await instructionText(kernel, workspace, settings))
     const { id, format, facts } = model
     const tools = toolDefinitions({ tools: (how) => withoutSchedule(kernel.tools({ ...how, audience: 'agent', mode: kernel.mode(flags.plan ? 'plan' : undefined) })) }, model)
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))

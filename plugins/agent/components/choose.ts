@@ -1,4 +1,3 @@
-import { homeOf } from '../../../core/config/index.js'
 import type { Kernel, Provider } from '../../../core/kernel/index.js'
 import { AgentError, messageOf, type AgentProviders, type Component, type GivenComponents } from '../base/index.js'
 import { builtinComponents, defers, type ComponentContext } from './builtin.js'
@@ -124,7 +123,7 @@ async function makeComponent(host: ComponentContext, component: Component, name:
   const fault = (why: string) => new AgentError('VT_PROVIDER_MODULE', `The module of the ${component} '${name}' (${provider.contribution.file}) ${why}`)
   const main = await provider.load().catch((error: unknown) => Promise.reject(fault(`cannot be loaded: ${messageOf(error)}`)))
   // It may stand on what would be there without it.
-  const context = { name, home: homeOf({ env: host.env }), inner: Object.freeze(own[otherwise]!(host)) }
+  const context = { name, home: host.kernel.home, inner: Object.freeze(own[otherwise]!(host)) }
   const entry = await Promise.resolve()
     .then(() => main(provider.options, context))
     .catch((error: unknown) => Promise.reject(fault(`fails: ${messageOf(error)}`)))

@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { existsSync } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join, posix, relative } from 'node:path'
-import { block, type VtError } from '../../../core/base/index.js'
-import { homeOf } from '../../../core/config/index.js'
+import { block, userOf, type VtError } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { hiddenBy, openWorkspace, type Workspace } from '../../../core/workspace/index.js'
@@ -41,8 +40,8 @@ const judgeOf = (kernel: Kernel): Judge => async (path) => {
  * it: what the policies refuse or a link leads away from is named and not shown. The budget is spent from the nearest outwards; the
  * nearest is never cut. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
  */
-export async function instructions(kernel: Kernel, workspace: Workspace, settings: AgentSettings['agent'], env: Readonly<Record<string, string | undefined>>): Promise<Instructions[]> {
-  const home = homeOf({ env })
+export async function instructions(kernel: Kernel, workspace: Workspace, settings: AgentSettings['agent']): Promise<Instructions[]> {
+  const { home } = kernel
   const judge = judgeOf(kernel)
   const names = namesOf(kernel, settings)
   const here = (path: string) => inside(workspace, path, judge)
@@ -170,8 +169,8 @@ async function ownFile(path: string, home: string, kernel: Kernel): Promise<Inst
 }
 
 /** Files outside of the workspace have no calls; the rules that hide files from tools speak about them all the same. */
-function refuseHidden({ settings }: Kernel, file: string): void {
-  if (hiddenBy(settings, dirname(file))?.(basename(file))) throw new Refused('a rule denies reading it')
+function refuseHidden({ settings, env }: Kernel, file: string): void {
+  if (hiddenBy(settings, { root: dirname(file), user: userOf({ env }) })?.(basename(file))) throw new Refused('a rule denies reading it')
 }
 
 /** Nobody can be asked about what goes into a prompt. */
@@ -183,7 +182,7 @@ async function ofRepository(kernel: Kernel, workspace: Workspace, names: readonl
   const [root, ...folders] = above(workspace.root)
   if (root === undefined) return []
   const repository = openWorkspace(root, kernel)
-  const hidden = [root, workspace.root].map((base) => ({ base, matches: hiddenBy(whatAsksDenies(kernel.settings), base) }))
+  const hidden = [root, workspace.root].map((base) => ({ base, matches: hiddenBy(whatAsksDenies(kernel.settings), { root: base, user: workspace.user }) }))
   // Rules speak of places as the workspace has them. What lies outside of it no call can name: there each rule counts as in a workspace
   // that is the whole repository, too.
   const judgeThere: Judge = async (path) => {

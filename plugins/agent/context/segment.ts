@@ -65,8 +65,8 @@ export class Segments {
 
   /** What people wrote for agents, and what the task is held to. */
   private async written(): Promise<Pick<Segment['of'], 'written' | 'standing'>> {
-    const { kernel, workspace, settings, providers } = this.thread
-    return { written: await instructionText(kernel, workspace, settings, providers.env), standing: await this.thread.standing() }
+    const { kernel, workspace, settings } = this.thread
+    return { written: await instructionText(kernel, workspace, settings), standing: await this.thread.standing() }
   }
 
   async begin(reason: SegmentReason): Promise<Segment> {

@@ -13,8 +13,8 @@ const mostNames = 60
 export const systemPrompt = (mode: Mode, environment: string, written: string): string => [basePrompt, modeText[mode], environment, written].filter((section) => section !== '').join('\n\n')
 
 /** The instruction files as the prompt has them. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE. */
-export const instructionText = async (kernel: Kernel, workspace: Workspace, { agent }: AgentSettings, env: AgentProviders['env']): Promise<string> =>
-  [shownAs(await instructions(kernel, workspace, agent, env)), aboutTools(kernel)].filter((text) => text !== '').join('\n\n')
+export const instructionText = async (kernel: Kernel, workspace: Workspace, { agent }: AgentSettings): Promise<string> =>
+  [shownAs(await instructions(kernel, workspace, agent)), aboutTools(kernel)].filter((text) => text !== '').join('\n\n')
 
 /** How much is told of what those say who bring tools, all of them together, in characters. */
 const mostAbout = 6_000

@@ -1,6 +1,6 @@
 import { readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { inside, nearest, programFile, sha256, VtError } from '../../../core/base/index.js'
+import { inside, nearest, programFile, sha256, userOf, VtError } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { leaves } from '../../../core/registry/index.js'
@@ -131,9 +131,9 @@ function definitionIn(place: Place, file: string, kernel: Kernel, faults: AgentF
 }
 
 /** Throws for a definition of the repository that a link leads out of the workspace, or that a rule keeps from tools: its words go into a prompt. */
-function refuseKept({ workspace, home, settings }: Kernel, file: string, real: string): void {
+function refuseKept({ workspace, home, env, settings }: Kernel, file: string, real: string): void {
   if (!inside(workspace, real)) throw new AgentError('VT_PATH_OUTSIDE', 'The link leads out of the workspace')
-  const hidden = [hiddenBy(settings, workspace), secretsWithin(workspace, home)]
+  const hidden = [hiddenBy(settings, { root: workspace, user: userOf({ env }) }), secretsWithin(workspace, home)]
   if ([file, real].some((path) => hidden.some((matches) => matches?.(relative(workspace, path))))) throw new AgentError('VT_POLICY_DENIED', 'A rule denies reading it')
 }
 

@@ -40,7 +40,7 @@ export class Worktrees {
   /** The worktree of an agent: as it left it, or a new one. Throws VT_AGENT_NO_WORKTREE. */
   async open({ session_id: id }: ChildStatus, signal: AbortSignal): Promise<Worktree> {
     const { kernel, workspace, session_id: session } = this.thread
-    return (await worktreeAt(workspace, id)) ?? makeWorktree(workspace, { id, session, isHidden: hiddenBy(kernel.settings, workspace.root), signal })
+    return (await worktreeAt(workspace, id)) ?? makeWorktree(workspace, { id, session, isHidden: hiddenBy(kernel.settings, workspace), signal })
   }
 
   /** Where the worktree of an agent is, workspace-relative. */

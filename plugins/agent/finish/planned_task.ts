@@ -98,7 +98,7 @@ export class PlannedTask {
   /** What a planner reads. */
   private async planningText(signal: AbortSignal): Promise<string> {
     const { kernel, workspace, settings, providers, state } = this.thread
-    const written = await instructionText(kernel, workspace, settings, providers.env)
+    const written = await instructionText(kernel, workspace, settings)
     const { result } = await ownCall(this.thread, outliner, { path: '.', view: 'digest', max_results: 40 }, signal)
     const outlines = result.ok ? textOfResult(result).text : ''
     const parts = [

@@ -37,7 +37,7 @@ export async function hooksFor(event: HookEvent, call: Call, context: Context): 
 async function concerned({ if: text }: HookEntry, call: Call, context: Context): Promise<boolean> {
   if (text === undefined) return true
   const [{ factsOf }, { hit }, { parseRule }, { readCommand }] = await Promise.all([import('../rules/index.js'), import('../rules/index.js'), import('../rules/index.js'), import('../rules/index.js')])
-  const rule = parseRule(text, 'ask', context.workspace.root)
+  const rule = parseRule(text, 'ask', context.workspace)
   if (!rule) return true
   const facts = factsOf(call, context)
   if (rule.command && rule.applies(facts) && facts.commands().some((command) => readCommand(command).unknown !== undefined)) return true
@@ -46,7 +46,7 @@ async function concerned({ if: text }: HookEntry, call: Call, context: Context):
 
 /** Runs hooks side by side with the event as their input; answers in their order. Those that are `async` are started and not waited for. */
 export function runHooks(event: HookEvent, chosen: readonly ChosenHook[], call: Call, context: Context, extra: JsonObject): Promise<Ran[]> {
-  const environment: HookEnvironment = { root: context.workspace.root, home: context.host.home, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
+  const environment: HookEnvironment = { root: context.workspace.root, home: context.host.home, env: context.host.env, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
   const waiting = chosen.flatMap((one) => {
     const { tool_name, tool_input } = one.word
     const work = runHook(one.entry, one.group, hookInput(event, environment, { tool_name, tool_input, tool_use_id: call.id, ...extra }), environment).then((output) => ({ ...one, output }))

@@ -84,6 +84,8 @@ export interface HookEnvironment {
   root: string
   /** The `.vtcode` folder of the user. */
   home: string
+  /** Where `${NAME}` is looked up. */
+  env: Readonly<Record<string, string | undefined>>
   session: string
   mode: Mode
   /** The blocks `web`, `secrets`, `plugins` and `trust`. */

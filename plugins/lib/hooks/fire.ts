@@ -38,7 +38,7 @@ export async function fire(kernel: Kernel, event: Occasion, { session, matched =
   const answer: HookAnswer = { context: [], remarks: [] }
   const groups = groupsFor(kernel.hooks as HookBlock, event)
   if (groups.length === 0) return answer
-  const environment: HookEnvironment = { root: kernel.workspace, home: kernel.home, session, mode, settings: hookBlocks(kernel.settings), signal }
+  const environment: HookEnvironment = { root: kernel.workspace, home: kernel.home, env: kernel.env, session, mode, settings: hookBlocks(kernel.settings), signal }
   const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()
   for (const group of groups) {
     const { matcher, hooks = [], by } = group

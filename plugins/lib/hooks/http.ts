@@ -6,7 +6,7 @@ import type { HookEnvironment, HookEntry } from './entries.js'
  * Posts an event through the fetcher that everything else goes through; a host that is not public is one the user has named in
  * `web.private_hosts`. Answers the JSON that came, or what is wrong.
  */
-export async function post(entry: HookEntry, body: string, { settings, signal }: HookEnvironment, limits: { seconds: number; max_bytes: number }): Promise<{ text: string; wrong?: string }> {
+export async function post(entry: HookEntry, body: string, { env, settings, signal }: HookEnvironment, limits: { seconds: number; max_bytes: number }): Promise<{ text: string; wrong?: string }> {
   const wrong = (reason: string) => ({ text: '', wrong: reason })
   if (!URL.canParse(entry.url!)) return wrong('has an invalid address')
   const url = new URL(entry.url!)
@@ -15,7 +15,7 @@ export async function post(entry: HookEntry, body: string, { settings, signal }:
     {
       url: url.href,
       method: 'POST',
-      headers: { accept: 'application/json', 'content-type': 'application/json', ...headersOf(entry) },
+      headers: { accept: 'application/json', 'content-type': 'application/json', ...headersOf(entry, env) },
       body,
       max_bytes: limits.max_bytes,
       timeout_secs: limits.seconds,
@@ -33,11 +33,11 @@ export async function post(entry: HookEntry, body: string, { settings, signal }:
 }
 
 /** `$NAME` and `${NAME}` of a header stand for the variables that the entry lists; others are empty. */
-function headersOf({ headers = {}, allowedEnvVars: allowed = [] }: HookEntry): Record<string, string> {
+function headersOf({ headers = {}, allowedEnvVars: allowed = [] }: HookEntry, env: HookEnvironment['env']): Record<string, string> {
   const filled = (text: string): string =>
     text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced: string | undefined, bare: string | undefined) => {
       const name = (braced ?? bare)!
-      const value = allowed.includes(name) ? (process.env[name] ?? '') : ''
+      const value = allowed.includes(name) ? (env[name] ?? '') : ''
       keepSecret(value, name)
       return value
     })

@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import { hostPattern, pathPattern, problem, toText, wildcard, type Call, type Effect, type Mode } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { isEffect, leaves, mayAllow, speaksOf, type ruleFamilies } from '../../../core/registry/index.js'
@@ -39,8 +38,11 @@ const families: Record<(typeof ruleFamilies)[number], Family> = {
   AskUserQuestion: { spec: 'name', applies: isOf('AskUserQuestion') },
 }
 
+/** Where the paths of rules begin, and what `~` stands for. */
+export type RulePlace = Pick<Workspace, 'root' | 'user'>
+
 /** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. */
-export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', root: string): Rule | undefined {
+export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', { root, user: home }: RulePlace): Rule | undefined {
   const { rule: text, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
   const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
   if (!name) return undefined
@@ -52,7 +54,7 @@ export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', r
   const applies = family?.applies ?? byName(name, verdict === 'allow')
   if (isEffect(name)) return { ...rule, lifts: name, applies }
   if (spec === undefined || spec === '*') return { ...rule, applies }
-  if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec, { root, home: homedir() }) }
+  if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec, { root, home }) }
   if (family?.spec === 'command') return { ...rule, applies, command: commandPattern(spec) }
   if (family?.spec === 'host') return spec.startsWith('domain:') ? { ...rule, applies, host: hostPattern(spec.slice(7)) } : undefined
   if (family?.spec === 'name') return { ...rule, applies, input: property('name', spec) }
@@ -95,17 +97,17 @@ export const rulesOfHome = ({ isSecret }: Workspace): Rule[] => (isSecret ? [{ t
 const compiled = new WeakMap<object, RuleSet>()
 
 /** The rules of the settings, parsed once a generation. What full-auto may do is a list of allow rules of its own. */
-export function rulesOfSettings(blocks: Blocks, mode: Mode, root: string): RuleSet {
+export function rulesOfSettings(blocks: Blocks, mode: Mode, place: RulePlace): RuleSet {
   const { policy = {}, automation } = blocks
   const known = compiled.get(policy)
   const base = known ?? {
-    deny: [...parse(policy.deny, 'deny', root), ...programs(policy.commands, 'deny')],
-    ask: [...parse(policy.ask, 'ask', root), ...programs(policy.commands, 'ask')],
-    allow: [...parse(policy.allow, 'allow', root), ...programs(policy.commands, 'allow')],
+    deny: [...parse(policy.deny, 'deny', place), ...programs(policy.commands, 'deny')],
+    ask: [...parse(policy.ask, 'ask', place), ...programs(policy.commands, 'ask')],
+    allow: [...parse(policy.allow, 'allow', place), ...programs(policy.commands, 'allow')],
   }
   if (!known) compiled.set(policy, base)
   const list = automation?.full_auto?.allowed_tools
-  return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...listed(list, root)] } : base
+  return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...listed(list, place)] } : base
 }
 
 /** The entries of `policy.commands` that say `verdict`, as rules. */
@@ -119,16 +121,16 @@ function programs(entries: CommandEntry[] | undefined, verdict: 'deny' | 'ask' |
 }
 
 const lists = new WeakMap<RuleEntry[], Rule[]>()
-function listed(entries: RuleEntry[], root: string): Rule[] {
-  const rules = lists.get(entries) ?? parse(entries, 'allow', root)
+function listed(entries: RuleEntry[], place: RulePlace): Rule[] {
+  const rules = lists.get(entries) ?? parse(entries, 'allow', place)
   lists.set(entries, rules)
   return rules
 }
 
 // A deny or ask rule that cannot be read must not be lost: the policy fails, and with it every call. A lost allow only asks.
-function parse(entries: RuleEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow', root: string): Rule[] {
+function parse(entries: RuleEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow', place: RulePlace): Rule[] {
   return (entries ?? []).flatMap((entry) => {
-    const rule = parseRule(entry, verdict, root)
+    const rule = parseRule(entry, verdict, place)
     if (rule && typeof entry !== 'string') tryExamples(rule, verdict, entry)
     if (rule || verdict === 'allow') return rule ?? []
     throw problem('VT_CONFIG_INVALID', { problem: `The rule ${JSON.stringify(entry)} of policy.${verdict} is not of the form Tool or Tool(spec).` })

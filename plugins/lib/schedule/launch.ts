@@ -36,7 +36,7 @@ export async function launchRun(task: ScheduledTask, { dir }: Pick<RunClaim, 'di
     left -= writeSync(stderr, chunk, 0, Math.min(chunk.length, left))
   }
   try {
-    const ended = await runProgram({ file: process.execPath, args, cwd: task.workspace, env: { VTCODE_HOME: home, ...env } }, { signal, seconds: task.timeout_secs }, () => {}, keep)
+    const ended = await runProgram({ file: process.execPath, args, cwd: task.workspace, env: { ...env, VTCODE_HOME: home } }, { signal, seconds: task.timeout_secs }, () => {}, keep)
     if (!ended) return { status: 'failed', reason: 'The program cannot be started.' }
     if (ended.timed_out) return { status: 'timed_out', reason: `The run took more than ${task.timeout_secs} s.` }
     return runOutcome(ended.exit_code, join(dir, 'events.jsonl'))

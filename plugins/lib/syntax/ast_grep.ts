@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
 import { tempFolder } from '../base/index.js'
 import type { WebSettings } from '../net/index.js'
 import { runProgram, tail, type Consumer, type Ended } from '../process/index.js'
@@ -10,11 +11,11 @@ import { installUnasked, managedFolder, astGrepProgram as program } from './ast_
 import { pinned } from './ast_grep_pins.js'
 
 /** VTCODE_AST_GREP_BIN, the npm package of this machine, `~/.vtcode/bin`, PATH outside the workspace; never `sg`, which is another program on Linux. */
-export function astGrepPath(workspace: string): string | undefined {
+export function astGrepPath({ root, home }: Pick<Workspace, 'root' | 'home'>): string | undefined {
   const chosen = process.env['VTCODE_AST_GREP_BIN']
   if (chosen) return chosen
-  const own = [packaged(), join(managedFolder(), program)].find((place) => place !== undefined && existsSync(place))
-  return own ?? findProgram(program, searchPath(process.env['PATH'], workspace))
+  const own = [packaged(), join(managedFolder(home), program)].find((place) => place !== undefined && existsSync(place))
+  return own ?? findProgram(program, searchPath(process.env['PATH'], root))
 }
 
 /** Whether this is the program of the npm package, which has the version that we were written for. */
@@ -22,7 +23,7 @@ export const isPackaged = (program: string): boolean => program === packaged()
 
 /** The same; where there is none it is fetched, by what the settings say of the web. Throws InstallProblem. */
 export async function ensureAstGrep({ workspace, signal, settings }: Context): Promise<string> {
-  return astGrepPath(workspace.root) ?? installUnasked(signal, settings['web'] as unknown as WebSettings)
+  return astGrepPath(workspace) ?? installUnasked(workspace.home, signal, settings['web'] as unknown as WebSettings)
 }
 
 /** Where it was found, which is looked up once: to resolve a package takes longer than a cached outline. */

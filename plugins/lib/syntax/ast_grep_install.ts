@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { deadline, makeFolder, VtError, writeState } from '../../../core/base/index.js'
-import { homeOf } from '../../../core/config/index.js'
 import { lock } from '../../../core/workspace/index.js'
 import { tarEntries, type TarEntry } from '../files/index.js'
 import type { WebSettings } from '../net/index.js'
@@ -14,7 +13,7 @@ import { pinned } from './ast_grep_pins.js'
 export const astGrepProgram = 'ast-grep'
 
 /** Programs that vtcode looks after itself. */
-export const managedFolder = (): string => join(homeOf({ env: process.env }), 'bin')
+export const managedFolder = (home: string): string => join(home, 'bin')
 
 /** Why the program could not be brought; a sentence without its full stop. */
 export class InstallProblem extends Error {
@@ -31,31 +30,31 @@ const seconds = 180
 let running: Promise<string> | undefined
 
 /** Fetches the program without being asked to. Throws InstallProblem: not wanted, tried in vain within 24 h, or failed now. */
-export function installUnasked(signal: AbortSignal, web: WebSettings): Promise<string> {
-  return (running ??= unasked(signal, web).finally(() => (running = undefined)))
+export function installUnasked(home: string, signal: AbortSignal, web: WebSettings): Promise<string> {
+  return (running ??= unasked(home, signal, web).finally(() => (running = undefined)))
 }
 
-async function unasked(signal: AbortSignal, web: WebSettings): Promise<string> {
+async function unasked(home: string, signal: AbortSignal, web: WebSettings): Promise<string> {
   if (process.env['VTCODE_AST_GREP_NO_INSTALL'] === '1') throw new InstallProblem('VTCODE_AST_GREP_NO_INSTALL=1 forbids to fetch it')
-  const failed = await readFile(failure(), 'utf8').then((text) => JSON.parse(text) as { at: number; reason: string }, () => undefined)
+  const failed = await readFile(failure(home), 'utf8').then((text) => JSON.parse(text) as { at: number; reason: string }, () => undefined)
   if (failed && Date.now() - failed.at < cooldown) {
     throw new InstallProblem(`fetching it failed ${Math.floor((Date.now() - failed.at) / hour)} h ago (${failed.reason}); it is tried again after 24 h`)
   }
   try {
-    return await install(signal, { again: false, web })
+    return await install(home, signal, { again: false, web })
   } catch (error) {
     // Not the program's fault, nor the registry's: the next call may try again.
     if (signal.aborted || !(error instanceof InstallProblem) || error.unasked) throw error
-    await writeState(failure(), JSON.stringify({ at: Date.now(), reason: error.message }), { durable: false }).catch(() => {})
+    await writeState(failure(home), JSON.stringify({ at: Date.now(), reason: error.message }), { durable: false }).catch(() => {})
     throw error
   }
 }
 
 /** Fetches the program, `again` also if it is there, and answers with its path. Throws InstallProblem. */
-export async function install(signal: AbortSignal, { again, web }: { again: boolean; web: WebSettings }): Promise<string> {
+export async function install(home: string, signal: AbortSignal, { again, web }: { again: boolean; web: WebSettings }): Promise<string> {
   const wanted = pinned.packages[`${process.platform} ${process.arch}`]
   if (!wanted || !isGlibc()) throw new InstallProblem(`the registry has no ast-grep for ${process.platform} ${process.arch}`)
-  const folder = managedFolder()
+  const folder = managedFolder(home)
   const target = join(folder, astGrepProgram)
   await attempt((async () => makeFolder(folder, 0o755))())
   await using _ = await attempt(lock([`ast-grep of ${realpathSync(folder)}`], folder, signal, (seconds + 20) * 1000))
@@ -64,11 +63,11 @@ export async function install(signal: AbortSignal, { again, web }: { again: bool
   const archive = await fetched(wanted, signal, web)
   const program = await member(await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })), `package/${astGrepProgram}`)
   await attempt(writeState(target, program, { mode: 0o755 }))
-  await rm(failure(), { force: true })
+  await rm(failure(home), { force: true })
   return target
 }
 
-const failure = (): string => join(managedFolder(), 'ast-grep.failed.json')
+const failure = (home: string): string => join(managedFolder(home), 'ast-grep.failed.json')
 
 /** Where the system tells its C library, the published programs run only on glibc. */
 function isGlibc(): boolean {

@@ -1,7 +1,6 @@
 import { pathPattern } from '../../../core/base/index.js'
 import type { RightsLeft, SlotInfo } from '../../../core/index.js'
 import { exceptedBy, leaves } from '../../../core/registry/index.js'
-import { homedir } from 'node:os'
 import { judgeCommands, namesOfPlaces, type CallFacts, type RuleSet } from '../../lib/rules/index.js'
 
 /** Why a call goes beyond what is left of the rights; nothing where it does not. A promise only where it might write: every call comes here. */
@@ -50,8 +49,8 @@ async function beyondWrites(facts: CallFacts, writes: readonly string[], rules: 
 
 const compiled = new WeakMap<readonly string[], ((path: string) => boolean)[]>()
 
-function patternsOf(writes: readonly string[], { workspace: { root } }: CallFacts): ((path: string) => boolean)[] {
-  const patterns = compiled.get(writes) ?? writes.map((glob) => pathPattern(glob, { root, home: homedir() }))
+function patternsOf(writes: readonly string[], { workspace: { root, user } }: CallFacts): ((path: string) => boolean)[] {
+  const patterns = compiled.get(writes) ?? writes.map((glob) => pathPattern(glob, { root, home: user }))
   compiled.set(writes, patterns)
   return patterns
 }

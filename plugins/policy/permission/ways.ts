@@ -56,14 +56,14 @@ function narrow(facts: CallFacts): Rule[] {
   if (call.effects.includes('write')) for (const name of namesOfPlaces(call)) if (/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u.test(name)) texts.add(`Edit(/${name.replace(/[*?[\]\\]/g, '\\$&')})`)
   const host = facts.host()
   if (slot.families.includes('WebFetch') && host !== undefined) texts.add(`WebFetch(domain:${host})`)
-  const rules = [...texts].flatMap((text) => parseRule(text, 'allow', workspace.root) ?? [])
+  const rules = [...texts].flatMap((text) => parseRule(text, 'allow', workspace) ?? [])
   if (rules.length > 0 || facts.hasCommand || slot.families.includes('WebFetch')) return rules
-  return [parseRule(call.slot, 'allow', workspace.root) ?? []].flat()
+  return [parseRule(call.slot, 'allow', workspace) ?? []].flat()
 }
 
 /** The same call as it would stand in another mode, and the rules there. */
 export function inMode(facts: CallFacts, settings: Blocks, mode: Mode, more: readonly Rule[]) {
   const call = Object.create(facts.call, { mode: { value: mode } }) as Call
-  const rules = rulesOfSettings(settings, mode, facts.workspace.root)
+  const rules = rulesOfSettings(settings, mode, facts.workspace)
   return { facts: { ...facts, call }, rules: { ...rules, allow: [...rules.allow, ...more] } }
 }

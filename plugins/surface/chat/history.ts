@@ -1,15 +1,14 @@
 import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject, makeFolder, redactText, writeStateSync } from '../../../core/base/index.js'
-import { homeOf } from '../../../core/config/index.js'
-import type { Io } from '../../../core/index.js'
+import type { Kernel } from '../../../core/index.js'
 
 const most = { bytes: 1_000_000, shown: 500, text: 20_000 }
-const fileOf = (env: Io['env']): string => join(homeOf({ env }), 'chat_history.jsonl')
+const fileOf = (home: string): string => join(home, 'chat_history.jsonl')
 
 /** What the person said in earlier chats, the newest last; what was said in this folder comes after everything else. */
-export function saidBefore(env: Io['env'], workspace: string): string[] {
-  const entries = linesOf(fileOf(env)).flatMap((line) => {
+export function saidBefore({ home, workspace }: Kernel): string[] {
+  const entries = linesOf(fileOf(home)).flatMap((line) => {
     try {
       const entry: unknown = JSON.parse(line)
       return isObject(entry) && typeof entry['text'] === 'string' ? [{ here: entry['workspace'] === workspace, text: entry['text'] }] : []
@@ -22,10 +21,10 @@ export function saidBefore(env: Io['env'], workspace: string): string[] {
 }
 
 /** Keeps it for chats to come, without secrets. Where that cannot be, it is not kept. */
-export function keepSaid(env: Io['env'], workspace: string, text: string): void {
-  const file = fileOf(env)
+export function keepSaid({ home, workspace }: Kernel, text: string): void {
+  const file = fileOf(home)
   try {
-    makeFolder(homeOf({ env }), 0o700)
+    makeFolder(home, 0o700)
     if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > most.bytes) writeStateSync(file, linesOf(file).slice(-most.shown).join('\n'), { durable: false })
     appendFileSync(file, `${JSON.stringify({ workspace, text: redactText(text.slice(0, most.text)) })}\n`, { mode: 0o600 })
   } catch {

@@ -1,4 +1,4 @@
-import { homeOf } from '../../../core/config/index.js'
+import { userOf } from '../../../core/base/index.js'
 import type { Explanation, Kernel } from '../../../core/index.js'
 import type { Approval } from '../../../core/kernel/index.js'
 import { allowedHere } from '../../lib/own_files/index.js'
@@ -25,10 +25,10 @@ export async function rulesAbout(kernel: Kernel, call: AskedCall): Promise<{ ask
 }
 
 /** Allows what a rule says in this workspace from now on, in a file of the user's. Returns what is wrong with it, and then nothing is kept: it has to allow the call that was asked about. */
-export async function allowByRule(kernel: Kernel, call: AskedCall, text: string, env: Record<string, string | undefined>): Promise<string | undefined> {
+export async function allowByRule(kernel: Kernel, call: AskedCall, text: string): Promise<string | undefined> {
   const rule = text.trim()
-  if (!parseRule(rule, 'allow', kernel.workspace)) return `'${rule}' is no rule; one is such as Bash(npm test *), Edit(/src/**) or WebFetch(domain:example.org).`
-  const { rules, write } = allowedHere(homeOf({ env }), kernel.workspace)
+  if (!parseRule(rule, 'allow', { root: kernel.workspace, user: userOf({ env: kernel.env }) })) return `'${rule}' is no rule; one is such as Bash(npm test *), Edit(/src/**) or WebFetch(domain:example.org).`
+  const { rules, write } = allowedHere(kernel.home, kernel.workspace)
   write([...rules.filter((one) => one !== rule), rule])
   const { ok, diagnostics } = await kernel.reload()
   if (ok && (await explained(kernel, call)).verdict === 'run') return undefined

@@ -1,4 +1,3 @@
-import { homeOf } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { settingsDraft, settingsFile, writeDraft } from '../../lib/own_files/index.js'
 import { oneLine, say } from '../../lib/terminal/index.js'
@@ -26,7 +25,7 @@ export async function keepTheme({ kernel, io, handle, questions }: Sitting, rest
   const theme = themeNames.find((one) => one === wanted)
   if (theme === undefined) return say(io, 'error', `'${oneLine(wanted)}' is no theme; there are ${themeNames.join(', ')}. Say /theme light.`)
   handle.send({ type: 'theme', name: chosenTheme(theme, io.env) })
-  const file = settingsFile(homeOf({ env: io.env }))
+  const file = settingsFile(kernel.home)
   try {
     writeDraft(await settingsDraft(file, { 'ui.theme': theme === 'auto' ? undefined : theme }))
     await kernel.reload()

@@ -16,7 +16,6 @@ export class Questions {
     private readonly handle: UiHandle,
     private readonly signal: AbortSignal,
     private readonly kernel: Kernel,
-    private readonly env: Record<string, string | undefined>,
   ) {}
 
   /** What came of an overlay goes to whoever opened it. */
@@ -56,7 +55,7 @@ export class Questions {
       if (value === 'yes') return true
       if (value === 'session' || value === 'always') return { decision: 'allow', scope: value }
       if (value !== 'rule') return value === 'why' && text.trim() !== '' ? { decision: 'deny', followup: text } : false
-      const wrong = await allowByRule(this.kernel, call, text, this.env)
+      const wrong = await allowByRule(this.kernel, call, text)
       this.handle.send({ type: 'commit', block: { kind: wrong === undefined ? 'note' : 'error', text: wrong ?? `From now on ${text.trim()} is allowed in this workspace.` } })
       if (wrong === undefined) return true
     }

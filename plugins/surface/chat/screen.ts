@@ -92,7 +92,7 @@ function opened(kernel: Kernel, terminal: Io, surface = uiSettings(kernel).surfa
     keyBindings: uiSettings(kernel).key_bindings ?? {},
     files: offeredFiles(() => (face?.agent ? face : undefined)),
     slashCommands: menuOf(kernel),
-    history: saidBefore(env, kernel.workspace),
+    history: saidBefore(kernel),
   }
   const stdin = terminal.stdin as NodeJS.ReadStream
   const output = (terminal.screen ?? terminal.stderr) as NodeJS.WriteStream
@@ -107,7 +107,7 @@ function opened(kernel: Kernel, terminal: Io, surface = uiSettings(kernel).surfa
   handle.send({ type: 'offer', ...offer })
   handle.send({ type: 'queue', items: [] })
   const io = screenIo(terminal, handle)
-  const questions = new Questions(handle, terminal.signal, kernel, env)
+  const questions = new Questions(handle, terminal.signal, kernel)
   const made = (face = new Sitting(kernel, io, handle, questions, new Transcript((command) => handle.send(command)), branchOf(kernel.workspace)))
   terminal.signal.addEventListener('abort', () => (made.stop(), handle.send({ type: 'shutdown' })), { once: true })
   // What a shell or a supervisor sends means what the key means.
@@ -162,15 +162,15 @@ async function take(face: Sitting, event: UiEvent): Promise<void> {
   else if (event.type === 'launch_editor') await editOutside(face, event.text)
 }
 
-async function searchHistory({ questions, io, kernel, handle }: Sitting): Promise<void> {
-  const texts = saidBefore(io.env, kernel.workspace).toReversed()
+async function searchHistory({ questions, kernel, handle }: Sitting): Promise<void> {
+  const texts = saidBefore(kernel).toReversed()
   const chosen = await questions.pick('Said before', texts.map((value) => ({ value, label: value.replace(/\s+/g, ' ') })))
   if (chosen !== undefined) handle.send({ type: 'input', text: chosen })
 }
 
 /** A message while nothing is under way; the loop goes on reading keys meanwhile. */
 function submit(face: Sitting, text: string): void {
-  keepSaid(face.io.env, face.kernel.workspace, text)
+  keepSaid(face.kernel, text)
   face.handle.send({ type: 'commit', block: { kind: 'user', text: readablePart(text) } })
   face.start(async (signal) => {
     face.talk.images.push(...(await imagesNamed(text, face)))
@@ -179,7 +179,7 @@ function submit(face: Sitting, text: string): void {
 }
 
 async function wait(face: Sitting, text: string): Promise<void> {
-  keepSaid(face.io.env, face.kernel.workspace, text)
+  keepSaid(face.kernel, text)
   if (text.startsWith('/')) await runMeanwhile(face, text.trim())
   else await face.queue(text)
 }

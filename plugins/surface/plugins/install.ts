@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { dataFolder, inside, makeFolder } from '../../../core/base/index.js'
-import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
+import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import { noteConsents, readInstalled, readTree, requireCovered, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
 import { lock } from '../../../core/workspace/index.js'
@@ -36,7 +36,7 @@ export interface AddOptions extends Installing {
 
 /** Where the plugins of a layer and their lock lie. */
 export function pluginsFolder({ kernel, io, here = false }: Pick<Installing, 'kernel' | 'io' | 'here'>): string {
-  return here ? join(kernel.workspace, '.vtcode') : homeOf({ env: io.env })
+  return here ? join(kernel.workspace, '.vtcode') : kernel.home
 }
 
 /** Installs a plugin and answers with its name. Throws Refusal; what was there before is there still. */
@@ -168,7 +168,7 @@ export async function remove(name: string, options: Installing & { data?: boolea
     rmSync(target, { recursive: true, force: true })
     record(folder, before, others, options)
     if (!options.data) return
-    rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, homeOf({ env: io.env }), kernel.workspace), { recursive: true, force: true })
+    rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, kernel.home, kernel.workspace), { recursive: true, force: true })
   })
 }
 
@@ -206,7 +206,7 @@ function record(folder: string, before: Readonly<Record<string, Installed>>, aft
     const changed = Object.entries(all).filter(([name, entry]) => entry !== other[name])
     return Object.fromEntries(changed.map(([name, { tree, executes }]) => [`plugin:${name}`, { title: `The installed plugin ${name}`, digest: tree ?? executes, at }]))
   }
-  const place = { home: homeOf({ env: io.env }), audit: auditLog(kernel.settings, io.env), workspace: here ? kernel.workspace : folder }
+  const place = { home: kernel.home, audit: auditLog(kernel.settings, io.env), workspace: here ? kernel.workspace : folder }
   noteConsents(place, grants(before, after), grants(after, before))
   writeInstalled(folder, after)
 }
@@ -244,7 +244,7 @@ function settle(folder: string): void {
 /** In what surroundings a plugin is looked at: what others have brought may serve it. */
 export const surroundings = ({ kernel, io }: Pick<Installing, 'kernel' | 'io'>) => {
   const adapters = kernel.contributions().flatMap(({ layer, key }) => (layer === 'builtin' || key === undefined ? [] : [key]))
-  return { workspace: kernel.workspace, home: homeOf({ env: io.env }), env: io.env, adapters }
+  return { workspace: kernel.workspace, home: kernel.home, env: io.env, adapters }
 }
 
 /** What lies in a folder, with the digest of all of it from before it was looked at. */

@@ -1,4 +1,4 @@
-import { homeOf, problem, type Io, type Kernel } from '../../../core/index.js'
+import { problem, type Io, type Kernel } from '../../../core/index.js'
 import { allowedHere } from '../../lib/own_files/index.js'
 import { confirmed, interactive, oneLine, say, CallUsageError } from '../../lib/terminal/index.js'
 
@@ -9,7 +9,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   const offered = offeredBy(kernel)
   const strange = named.find((rule) => !offered.has(rule))
   if (strange !== undefined) throw new CallUsageError(`The workspace does not allow '${oneLine(strange)}'; it allows: ${[...offered.keys()].map(oneLine).join(', ') || '(nothing)'}.`)
-  const { rules: before, write } = allowedHere(homeOf({ env: io.env }), kernel.workspace)
+  const { rules: before, write } = allowedHere(kernel.home, kernel.workspace)
   const open = [...offered].filter(([rule]) => !before.includes(rule))
   if (open.length === 0) io.stdout.write('There is nothing to adopt.\n')
   const taken: string[] = []

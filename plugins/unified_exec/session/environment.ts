@@ -1,6 +1,5 @@
-import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { searchPath } from '../../../core/base/index.js'
+import { searchPath, userOf } from '../../../core/base/index.js'
 import { problem, type Context } from '../../../core/index.js'
 import { execSettings, markName } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
@@ -63,9 +62,10 @@ const refuse = (name: string, why: string) => problem('VT_INPUT_INVALID', { prob
 
 /** The variables of the setting `exec.env`, found where they are. Throws VT_SECRET_MISSING, VT_SECRET_REFUSED. */
 export function configuredVariables(context: Context): Promise<Record<string, string>> {
-  const file = join(homedir(), 'exec.env')
+  const { env } = context.host
+  const file = join(userOf({ env }), 'exec.env')
   // Only the user's own settings have this key; a path in it that is relative is so to the home folder.
   const contribution = { id: 'the settings', plugin: 'settings', layer: 'user', file, manifest: {} } as const
-  const adapterContext = { settings: {}, env: process.env, workspace: context.workspace.root, optionsOf: () => ({}) }
+  const adapterContext = { settings: {}, env, workspace: context.workspace.root, optionsOf: () => ({}) }
   return resolveValues(execSettings(context).env, { contribution, adapterContext, field: 'exec.env', signal: context.signal })
 }

@@ -51,7 +51,7 @@ export async function draw(context: Context, files: OutlineSubject[], single: bo
   // Whoever names a program wants its answers.
   const chosen = Boolean(process.env['VTCODE_AST_GREP_BIN'])
   const library = !chosen && files.some(isInProcess) ? await astGrepLibrary() : undefined
-  const drawing = new Drawing(context, single, astGrepPath(context.workspace.root)!, library, chosen)
+  const drawing = new Drawing(context, single, astGrepPath(context.workspace)!, library, chosen)
   let [at, end, size] = [0, parts.first, parts.first]
   let next: Promise<Fresh[]> | undefined = drawing.opened(files.slice(0, end))
   try {

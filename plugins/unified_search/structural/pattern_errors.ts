@@ -56,7 +56,7 @@ async function placeOf(what: string, pattern: string, language: Language, contex
 async function explained(pattern: string, language: Language, view: 'pattern' | 'cst', context: Context): Promise<string> {
   // An explanation is not worth an installation.
   const { root } = context.workspace
-  if (!astGrepPath(root)) return ''
+  if (!astGrepPath(context.workspace)) return ''
   // Without standard input the program would search the folder it stands in.
   const args = ['run', `--pattern=${pattern}`, `--lang=${language.id}`, `--debug-query=${view}`, '--color=never', '--stdin']
   return (await astGrep(context, args, { cwd: root, input: Buffer.alloc(0), seconds: Math.min(10, context.host.waits.engine / 1000) }, () => {}))?.stderr ?? ''

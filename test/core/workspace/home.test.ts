@@ -5,6 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKernel, type Kernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { scene } from '../../support/inside.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
 
 // The home is that of the kernel, however it was told: the environment of this process names another one. It lies in the workspace, with
@@ -162,5 +163,28 @@ describe('a kernel for another folder', () => {
     } finally {
       await kernel.close()
     }
+  })
+})
+
+describe('a kernel that was told its home and its environment', () => {
+  it('asks them, and not those of the process: for ~ in rules, for values of settings, for what is secret', async () => {
+    await using place = await tempWorkspace({ 'h/private/a.txt': secret, 'b.txt': 'given-0123456789' })
+    const config = { policy: { deny: ['Read(~/private/**)'], allow: ['Bash'] }, exec: { env: { SHOWN: { env: 'GIVEN' } } }, sandbox: { mode: 'off' as const } }
+    const kernel = await createKernel({ workspace: place.root, home: join(place.root, 'h'), env: { PATH: process.env['PATH'], GIVEN: 'of the kernel', GIVEN_TOKEN: 'given-0123456789' }, mode: 'auto', config })
+    try {
+      expect([kernel.home, kernel.env['HOME']]).toEqual([join(place.root, 'h/.vtcode'), join(place.root, 'h')])
+      expect(await kernel.call('unified_file', { action: 'read', path: 'h/private/a.txt' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', message: expect.stringContaining('Read(~/private/**)') } })
+      expect(JSON.stringify(await kernel.call('unified_search', { action: 'list', mode: 'find_content', content_pattern: 'hunter2', path: '.' }))).not.toContain('private')
+      expect(await kernel.call('unified_exec', { action: 'run', command: 'echo "$SHOWN"; cat b.txt' })).toMatchObject({ ok: true, output: { stdout: 'of the kernel\n[redacted:GIVEN_TOKEN]' } })
+    } finally {
+      await kernel.close()
+    }
+  })
+
+  it('has its agents keep sessions in its own home', async () => {
+    const s = await scene([{ content: 'Done.' }])
+    await s.run('go')
+    const index = (home: string) => join(home, '.vtcode/state/sessions.index.jsonl')
+    expect([readFileSync(index(s.booted.home), 'utf8').trim().split('\n').length, existsSync(index(process.env['HOME']!))]).toEqual([1, false])
   })
 })

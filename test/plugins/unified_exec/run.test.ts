@@ -105,18 +105,13 @@ describe('the environment', () => {
   it('takes variables of the settings from where they are, and tells the secret ones to nobody', async () => {
     const file = join(booted.root, 'value')
     writeFileSync(file, 'from-a-file\n', { mode: 0o600 })
-    process.env.VTTEST_SOURCE = 'from-the-environment'
-    try {
-      const env = { A: { env: 'VTTEST_SOURCE' }, B: { file }, C: { command: ['echo', 'from-a-program'] }, D: 'text' }
-      await using own = await bootExec({ config: { exec: { env } } })
-      const answer = await output(own, { command: 'echo $A ${#B} ${#C} $D; echo $B $C' })
-      expect(answer.stdout).toMatch(/^from-the-environment 11 14 text\n/)
-      expect(answer.stdout).not.toMatch(/from-a-file|from-a-program/)
-      await using lacking = await bootExec({ config: { exec: { env: { A: { env: 'VTTEST_NOT_SET' } } } } })
-      expect(await error(lacking, { command: 'true' })).toMatchObject({ code: 'VT_SECRET_MISSING', message: expect.stringContaining('VTTEST_NOT_SET') })
-    } finally {
-      delete process.env.VTTEST_SOURCE
-    }
+    const env = { A: { env: 'VTTEST_SOURCE' }, B: { file }, C: { command: ['echo', 'from-a-program'] }, D: 'text' }
+    await using own = await bootExec({ config: { exec: { env } }, env: { VTTEST_SOURCE: 'from-the-environment' } })
+    const answer = await output(own, { command: 'echo $A ${#B} ${#C} $D; echo $B $C' })
+    expect(answer.stdout).toMatch(/^from-the-environment 11 14 text\n/)
+    expect(answer.stdout).not.toMatch(/from-a-file|from-a-program/)
+    await using lacking = await bootExec({ config: { exec: { env: { A: { env: 'VTTEST_NOT_SET' } } } } })
+    expect(await error(lacking, { command: 'true' })).toMatchObject({ code: 'VT_SECRET_MISSING', message: expect.stringContaining('VTTEST_NOT_SET') })
   })
 
   it('does not make bash read its start files because a pipe looks like a network', async () => {

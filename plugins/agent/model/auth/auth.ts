@@ -6,7 +6,7 @@ import { authType, type Auth, type ProviderEntry } from '../providers/entry.js'
 import { fixed, type Credential, type CredentialLookup } from './types.js'
 
 /** The credential that an `auth` describes; what its type needs is there. Throws VT_LLM_AUTH. */
-export async function authOf({ name: provider, base_url = '' }: ProviderEntry, auth: Auth, providers: AgentProviders, { resolve, workspace }: CredentialLookup): Promise<Credential> {
+export async function authOf({ name: provider, base_url = '' }: ProviderEntry, auth: Auth, providers: AgentProviders, { resolve, workspace, home }: CredentialLookup): Promise<Credential> {
   const value = async (key: string) => {
     const text = await resolve(auth[key], `auth.${key}`)
     keepSecret(text, provider)
@@ -27,7 +27,7 @@ export async function authOf({ name: provider, base_url = '' }: ProviderEntry, a
     case 'command':
       return byCommand(provider, auth, providers, workspace)
     case 'oauth':
-      return (await import('./oauth.js')).bySignIn({ provider, base_url, auth, providers })
+      return (await import('./oauth.js')).bySignIn({ provider, base_url, auth, home, providers })
     case 'aws_sigv4':
       return (await import('./aws.js')).bySignature({ provider, auth, providers, workspace })
     default:

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { deadline, redactText, sha256 } from '../../../../core/base/index.js'
-import { homeOf } from '../../../../core/config/index.js'
 import { TokenStore } from '../../../lib/state/index.js'
 import { oneLine } from '../../../lib/terminal/index.js'
 import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
@@ -13,6 +12,8 @@ export interface SignIn {
   provider: string
   base_url: string
   auth: Auth
+  /** The `.vtcode` folder of the user, where the tokens are kept. */
+  home: string
   providers: Pick<AgentProviders, 'fetch' | 'clock' | 'env'>
 }
 interface Kept {
@@ -148,10 +149,10 @@ async function posted(way: SignIn, url: string, fields: Record<string, string>):
 const scope = ({ scopes = [] }: Auth): Record<string, string> => (scopes.length > 0 ? { scope: scopes.join(' ') } : {})
 const challengeOf = (verifier: string): string => sha256(verifier, 'base64url')
 
-function storeOf({ provider, base_url, auth, providers }: SignIn): TokenStore<Kept> {
+function storeOf({ provider, base_url, auth, home }: SignIn): TokenStore<Kept> {
   const place = base_url === '' ? '' : new URL(base_url).origin
   const to = JSON.stringify([provider, place, auth.token_url, auth.client_id])
-  return new TokenStore(homeOf({ env: providers.env }), 'model-logins', { to, digits: 16, prefix: `${provider}-` }, provider)
+  return new TokenStore(home, 'model-logins', { to, digits: 16, prefix: `${provider}-` }, provider)
 }
 
 function load(way: SignIn): Kept | undefined {

@@ -26,6 +26,8 @@ export type Resolve = (value: unknown, field: string) => Promise<string>
 export interface CredentialLookup {
   resolve: Resolve
   workspace: string
+  /** The `.vtcode` folder of the user. */
+  home: string
 }
 
 export const fixed = (door: RequestAuth): Credential => ({ read: async () => door, refresh: () => false })

@@ -1,5 +1,4 @@
 import { deadline, toText } from '../../../../core/base/index.js'
-import { homeOf } from '../../../../core/config/index.js'
 import type { Kernel } from '../../../../core/kernel/index.js'
 import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
 import { limited } from '../body.js'
@@ -70,7 +69,7 @@ async function discoveredModels(kernel: Kernel, source: ProviderSource, provider
   const { entry, load } = source
   if (!load && !entry.discover) return []
   const access = await accessTo(kernel, source, providers)
-  if (load) return (await import('./module.js')).moduleModels(source, { resolve: access.resolve, home: homeOf({ env: providers.env }) })
+  if (load) return (await import('./module.js')).moduleModels(source, { resolve: access.resolve, home: kernel.home })
   const model = buildModel(source, '')
   const ask = transport(model, access.credential, access, access.reach)
   using limit = deadline(wait_ms, signal)

@@ -1,6 +1,5 @@
 import { basename } from 'node:path'
 import { problem, shortLine, toText, visibleLine, type Contribution, type JsonObject } from '../../../../core/base/index.js'
-import { homeOf } from '../../../../core/config/index.js'
 import type { Kernel, Provider } from '../../../../core/kernel/index.js'
 import { expandVariables } from '../../../lib/values/index.js'
 import { AgentError, messageOf } from '../../base/index.js'
@@ -117,7 +116,7 @@ function builtIn(kernel: Kernel, env: Env, { name, contribution, options }: Prov
 
 /** The settings as somebody who says things. */
 function sayer(kernel: Kernel, id: string, name: string, file: string | undefined): Contribution {
-  return { id, name, plugin: 'user', kind: 'provider', layer: 'user', file: file ?? homeOf({}), root: kernel.workspace, manifest: {} }
+  return { id, name, plugin: 'user', kind: 'provider', layer: 'user', file: file ?? kernel.home, root: kernel.workspace, manifest: {} }
 }
 
 function expanded(kernel: Kernel, env: Env, entry: ProviderEntry, contribution: Contribution, place: () => string): ProviderEntry {

@@ -172,7 +172,7 @@ it('a file or a folder that is exchanged for a link while instructions, imports 
   try {
     const end = Date.now() + 1500
     while (Date.now() < end || wanted.some((text) => !seen.has(text))) {
-      const text = await instructionText(kernel, workspace, agentSettings(kernel), { VTCODE_HOME: kernel.home })
+      const text = await instructionText(kernel, workspace, agentSettings(kernel))
       expect(text).not.toContain(secret)
       for (const one of wanted) if (text.includes(one)) seen.add(one)
     }

@@ -4,7 +4,7 @@ import { parseRule, readCommand } from '../../../../build/plugins/lib/rules/inde
 import { fc, runs } from '../../../support/property.js'
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-const pattern = (spec: string) => parseRule(`Bash(${spec})`, 'deny', '/')!.command!
+const pattern = (spec: string) => parseRule(`Bash(${spec})`, 'deny', { root: '/', user: '/' })!.command!
 const texts = (command: string | string[]) => readCommand(command).commands.map((argv) => argv.map(({ text }) => text))
 
 const bits = [
