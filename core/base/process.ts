@@ -3,12 +3,13 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { inside } from './path_text.js'
+import { realPathOf } from './seal.js'
 import type { Launch } from './types.js'
 import { watcherScript } from './watcher_script.js'
 
-/** Folders where programs are looked for: those of PATH, without relative ones and without anything of the workspace. */
+/** Folders where programs are looked for: those of PATH, without relative ones and without anything of the workspace, by whatever name. */
 export function searchPath(path: string | undefined, workspace: string): string[] {
-  return (path ?? '').split(delimiter).filter((folder) => isAbsolute(folder) && !inside(workspace, folder))
+  return (path ?? '').split(delimiter).filter((folder) => isAbsolute(folder) && ![folder, realPathOf(folder)].some((one) => inside(workspace, one)))
 }
 
 /** The absolute path of a program by its bare name. */

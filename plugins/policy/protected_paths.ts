@@ -25,7 +25,7 @@ function everyReason(reasons: string[]): string[] {
 /** Whether the sandbox keeps what steers programs, whatever a command writes. */
 async function isConfined({ caller, input }: Call, context: Context): Promise<boolean> {
   const use = confinement(sandboxSettings(context).mode, caller.sandbox, input.sandbox_permissions === 'require_escalated')
-  return use === 'required' || (use === 'auto' && !('missing' in (await sandbox())))
+  return use === 'required' || (use === 'auto' && !('missing' in (await sandbox(context.workspace.root))))
 }
 
 function undetermined({ mode }: Call, what: string): Verdict {

@@ -92,7 +92,7 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     },
     trust: items.map(({ id, digest }) => ({ id, trusted: store.isTrusted({ id, digest }) })),
     web: { private_hosts: (kernel.settings['web'] as { private_hosts: string[] }).private_hosts },
-    sandbox: await sandboxOf(kernel.settings['sandbox'] as unknown as Parameters<typeof sandboxOf>[0]),
+    sandbox: await sandboxOf(kernel.settings['sandbox'] as unknown as Parameters<typeof sandboxOf>[0], workspace),
     left: leftProcesses(),
     slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
     contributions,
@@ -114,9 +114,9 @@ async function modelsUncounted(kernel: Kernel, io: Io): Promise<string[]> {
 }
 
 /** Where commands run: `used` when bubblewrap is there and holds, otherwise `missing` says why it is not. */
-async function sandboxOf({ mode, network, plugins }: SandboxSettings & { plugins: SandboxSettings['mode'] }) {
+async function sandboxOf({ mode, network, plugins }: SandboxSettings & { plugins: SandboxSettings['mode'] }, workspace: string) {
   const of = async (use: SandboxSettings['mode']) => {
-    const found = use === 'off' ? { missing: 'the settings switch it off' } : await sandbox()
+    const found = use === 'off' ? { missing: 'the settings switch it off' } : await sandbox(workspace)
     return { mode: use, used: 'tools' in found, ...('missing' in found && { missing: found.missing }) }
   }
   return { ...(await of(mode)), network, plugins: await of(plugins) }

@@ -57,7 +57,7 @@ async function engines({ workspace, signal }: Context): Promise<Record<string, E
   const [ripgrep, ast_grep, confined] = await Promise.all([
     programVersion(await ripgrepPath(), 'the package @vscode/ripgrep has no program for this platform', signal),
     programVersion(astGrepPath(workspace), 'run `vtcode dependencies install ast-grep`, or name its program in VTCODE_AST_GREP_BIN', signal),
-    sandbox(),
+    sandbox(workspace.root),
   ])
   return {
     ripgrep,

@@ -9,7 +9,7 @@ import { confined, programSight, sandbox, packagesAround, steered } from '../../
 export async function sandboxedLaunch(launch: Launch, contribution: Contribution, adapterContext: AdapterContext): Promise<Launch> {
   const { plugins: use = 'auto', ...limits } = adapterContext.settings['sandbox'] as SandboxSettings & { plugins?: 'auto' | 'required' | 'off' }
   if (use === 'off') return launch
-  const found = await sandbox()
+  const found = await sandbox(adapterContext.workspace)
   if ('missing' in found) {
     if (use === 'auto') return launch
     throw problem('VT_PLUGIN_IMPORT', { id: contribution.id, module: contribution.root, problem: `is not run without the sandbox that the settings require: ${found.missing}` })

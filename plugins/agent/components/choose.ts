@@ -73,7 +73,7 @@ const registered = (kernel: Kernel, component: Component): Provider[] =>
  */
 export async function chooseComponents(context: ComponentContext, runContext: RunContext = 'exec', chosen: GivenComponents = {}): Promise<AgentProviders> {
   const choices = componentChoices(context.kernel, runContext, chosen)
-  await checkAgreement(choices)
+  await checkAgreement(choices, context.kernel)
   const entries = await Promise.all(
     componentNames.map(async (component) => {
       const choice = chosen[component]
@@ -105,14 +105,14 @@ export async function componentsFor(providers: AgentProviders, kernel: Kernel): 
 }
 
 /** Nobody looks at what is agreed to unseen: there must be a sandbox, and it must hold. */
-async function checkAgreement({ approval, sandbox: confinement }: Choices): Promise<void> {
+async function checkAgreement({ approval, sandbox: confinement }: Choices, { workspace }: Kernel): Promise<void> {
   if (approval.name !== 'approve_all') return
   if (confinement.name !== 'strict') {
     const needs = `agrees to everything and needs the sandbox strict; it is ${confinement.name} (${confinement.by}).`
     throw wrong(`The approval approve_all (${approval.by}) ${needs}`, 'Set agent.providers.sandbox: strict, or choose another approval.')
   }
   const { sandbox } = await import('../../lib/sandbox/index.js')
-  const found = await sandbox()
+  const found = await sandbox(workspace)
   if ('missing' in found) throw wrong(`The approval approve_all (${approval.by}) needs a sandbox, and ${found.missing}.`, 'Install bubblewrap; `vtcode doctor` says whether it holds.')
 }
 

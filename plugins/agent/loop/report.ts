@@ -82,7 +82,7 @@ async function executorOf({ kernel, providers }: Conversation, { tool_name, argu
   const use = confinement(mode, chosen === 'workspace' ? undefined : chosen, input['sandbox_permissions'] === 'require_escalated')
   if (use !== 'auto') return use === 'off' ? 'local' : 'sandbox'
   const { sandbox } = await import('../../lib/sandbox/index.js')
-  return 'missing' in (await sandbox()) ? 'local' : 'sandbox'
+  return 'missing' in (await sandbox(kernel.workspace)) ? 'local' : 'sandbox'
 }
 
 export function outcomeOf(result: Result, stopped: boolean, decision: HumanInput['decision']): CallOutcome {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram, isProgram, makeFolder, searchPath } from '../../../core/base/index.js'
+import { findProgram, inside, isProgram, makeFolder, realPathOf, searchPath } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { systemText, tempFolder } from '../base/index.js'
 import { runProgram, tail, type SandboxSettings } from '../process/index.js'
@@ -22,19 +22,23 @@ export interface Attempt {
 
 let lookedUp: { path: string | undefined; tools: SandboxTools } | undefined
 let probed: Promise<Sandbox> | undefined
+let tried: SandboxTools | undefined
 
-/** bubblewrap, if it is here and holds: on the first question acts that it has to prevent are attempted in it. */
-export async function sandbox(): Promise<Sandbox> {
-  if (probed && lookedUp?.path === process.env.PATH && Object.values(lookedUp!.tools).every(isProgram)) return probed
-  const found = programs()
+/** bubblewrap, if it is here, is nothing of this workspace, and holds: on the first question acts that it has to prevent are attempted in it. */
+export async function sandbox(workspace: string): Promise<Sandbox> {
+  if (probed && lookedUp?.path === process.env.PATH && Object.values(lookedUp!.tools).every((tool) => isProgram(tool) && !inside(workspace, realPathOf(tool)))) return probed
+  const found = programs(workspace)
   if ('missing' in found) return found
+  // What was tried may be a program of this workspace: another kernel of this process took it.
+  if (tried && Object.values(tried).some((tool) => inside(workspace, realPathOf(tool)))) probed = undefined
+  if (!probed) tried = found.tools
   lookedUp = { path: process.env.PATH, tools: found.tools }
   return (probed ??= probe(found.tools))
 }
 
-function programs(): Sandbox {
+function programs(workspace: string): Sandbox {
   if (process.platform !== 'linux') return { missing: 'the sandbox needs Linux' }
-  const folders = searchPath(process.env.PATH, process.cwd())
+  const folders = searchPath(process.env.PATH, workspace)
   const [env, bwrap, prlimit] = ['env', 'bwrap', 'prlimit'].map((name) => findProgram(name, folders))
   if (!bwrap) return { missing: 'bubblewrap (bwrap) is not installed' }
   // The one of Debian tells a signal from an exit code.
@@ -52,7 +56,7 @@ async function probe(tools: SandboxTools): Promise<Sandbox> {
 
 /** Every act attempted in the sandbox, and what of the machine is in sight in the workspace of a kernel under these settings. */
 export async function examineSandbox(kernel: Pick<Kernel, 'workspace' | 'home'>, settings: Confinement['settings']): Promise<Attempt[] | { missing: string }> {
-  const found = programs()
+  const found = programs(kernel.workspace)
   if ('missing' in found) return found
   const { tools } = found
   const done = [await attemptIn(tools, acts, madeWorkspace), await attemptIn(tools, loginActs, madeBeside), await attemptIn(tools, homeActs, madeHome)]

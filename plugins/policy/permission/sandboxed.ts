@@ -11,7 +11,7 @@ const runner = 'unified_exec/run'
 export async function runsSandboxed(facts: CallFacts, context: Context): Promise<boolean> {
   const { policy } = context.settings as Blocks
   if (policy?.sandboxed_commands !== 'allow' || !wantsStrict(facts.call, sandboxSettings(context).mode)) return false
-  return onlyRuns(facts) && served(context) && (await isThere())
+  return onlyRuns(facts) && served(context) && (await isThere(context))
 }
 
 /** What a person may choose beside a yes; nothing where it would not let this call pass. */
@@ -21,7 +21,7 @@ export async function sandboxOffer(facts: CallFacts, context: Context): Promise<
   if (policy?.sandboxed_commands === 'allow' || call.input.sandbox_permissions !== undefined) return undefined
   if (confinement(sandboxSettings(context).mode, call.caller.sandbox, false) === 'off') return undefined
   if (!onlyRuns(facts) || !served(context) || (await steeredBy(facts)).verdicts.length > 0) return undefined
-  return (await isThere()) ? offered : undefined
+  return (await isThere(context)) ? offered : undefined
 }
 
 const offered =
@@ -33,4 +33,4 @@ const onlyRuns = ({ call }: CallFacts): boolean => call.slot === runner && call.
 /** Nobody but the program itself runs it: another runner need not know the sandbox. */
 const served = ({ host }: Context): boolean => host.contributions().every(({ slot, state, layer }) => slot !== runner || state !== 'active' || layer === 'builtin')
 
-const isThere = async (): Promise<boolean> => !('missing' in (await sandbox()))
+const isThere = async ({ workspace }: Context): Promise<boolean> => !('missing' in (await sandbox(workspace.root)))

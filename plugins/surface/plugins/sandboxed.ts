@@ -32,7 +32,7 @@ export interface ConfinedOutcome {
  */
 export async function runConfined(setting: Setting, kernel: Kernel): Promise<ConfinedOutcome> {
   const { plugins: use = 'auto', ...limits } = kernel.settings['sandbox'] as unknown as SandboxSettings & { plugins?: 'auto' | 'required' | 'off' }
-  const found = use === 'off' ? { missing: 'sandbox.plugins is off' } : await sandbox()
+  const found = use === 'off' ? { missing: 'sandbox.plugins is off' } : await sandbox(kernel.workspace)
   if ('missing' in found) return use === 'required' ? { rows: [], refused: found.missing } : { rows: await tryAll(setting), ...(use !== 'off' && { open: found.missing }) }
   const { io, inspection } = setting
   const folder = realpathSync(tempFolder('validate'))

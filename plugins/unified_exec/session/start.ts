@@ -86,7 +86,7 @@ async function executor(context: Context, call: Call, wanted: WantedRun, folder:
   if (wanted.escalated && caller.sandbox === 'strict') throw slotRefusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
   const use = confinement(usual, caller.sandbox, wanted.escalated ?? false)
   if (use === 'off') return outside
-  const found = await sandbox()
+  const found = await sandbox(context.workspace.root)
   if ('missing' in found) {
     if (use === 'auto' && !onlySandboxed.has(call)) return outside
     throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)

@@ -40,7 +40,7 @@ describe('a workspace', () => {
 
 describe.skipIf(none)(`a command in it${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
   async function run(script: string, more: object = {}) {
-    const found = await sandbox()
+    const found = await sandbox(folder)
     if ('missing' in found) throw new Error(found.missing)
     const { end, ...launch } = confinedCommand(found.tools, { file: '/bin/sh', args: ['-c', script], cwd: '/', env: { PATH: '/usr/bin:/bin', LD_PRELOAD_X: 'kept' } }, await place(more))
     const { status, stdout } = spawnSync(launch.file, launch.args, { cwd: launch.cwd, env: launch.env, encoding: 'utf8' })
@@ -69,5 +69,24 @@ describe.skipIf(none)(`a command in it${none ? ' (SKIPPED: needs bwrap)' : ''}`,
     }
     const { stdout } = await run('cd ~ && find . -type f | sort; touch .nvm/other || echo kept', { home })
     expect(stdout).toBe('./.cargo/bin/tool\n./.m2/repository/a.jar\n./.nvm/node\nkept\n')
+  })
+})
+
+describe('a program of the workspace', () => {
+  it('makes no sandbox, wherever the process stands and by whatever name PATH leads to it', async () => {
+    const [bin, way, before] = [join(folder, 'ws/bin'), join(folder, 'way'), process.env['PATH']]
+    mkdirSync(bin)
+    for (const name of ['bwrap', 'prlimit', 'env']) writeFileSync(join(bin, name), `#!/bin/sh\ntouch ${join(folder, 'started')}\n`, { mode: 0o755 })
+    symlinkSync(bin, way)
+    try {
+      for (const path of [bin, way]) {
+        process.env['PATH'] = `${path}:${before}`
+        const found = await sandbox(join(folder, 'ws'))
+        expect('missing' in found ? [] : Object.values(found.tools).filter((tool) => tool.startsWith(folder))).toEqual([])
+      }
+      expect(existsSync(join(folder, 'started'))).toBe(false)
+    } finally {
+      process.env['PATH'] = before
+    }
   })
 })
