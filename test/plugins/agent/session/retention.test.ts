@@ -24,7 +24,7 @@ it('looks once at what sessions put aside, however many sessions there are, and 
   const within = async (spool_max_mb: number): Promise<{ left: boolean[]; looks: number }> => {
     names.mockClear()
     const settings = { sessions: { max_count: 0, max_age_days: 0, max_total_mb: 0 }, context: { dynamic: { spool_max_mb } } } as Parameters<typeof tidy>[1]
-    expect(await tidy(workspace, settings, { now: 0, env: { VTCODE_HOME: place.home }, current: 'ses_0' })).toEqual([])
+    expect(await tidy(workspace, settings, { now: 0, current: 'ses_0' })).toEqual([])
     return { left: texts.map((text) => existsSync(text)), looks: names.mock.calls.filter(([folder]) => folder === '.vtcode/spool').length }
   }
   try {
