@@ -9,8 +9,8 @@ import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 type Entry = Record<string, unknown>
 const say = (json: object): string => `cat > seen; printf %s '${JSON.stringify(json)}'`
 const decide = (decision: string, more: object = {}): string => say({ hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: decision, permissionDecisionReason: `Because ${decision}.`, ...more } })
-const boot = (entries: Entry[], matcher: string | undefined = undefined, config: Config = {}): Promise<Booted> =>
-  bootKernel({ mode: 'auto', config: { hooks: { PreToolUse: [{ ...(matcher !== undefined && { matcher }), hooks: entries }] }, ...config }, files: { 'a.txt': 'one\n', 'b.txt': 'two\n' } })
+const boot = (entries: Entry[], matcher: string | undefined = undefined, config: Config = {}, env: Record<string, string> = {}): Promise<Booted> =>
+  bootKernel({ mode: 'auto', env, config: { hooks: { PreToolUse: [{ ...(matcher !== undefined && { matcher }), hooks: entries }] }, ...config }, files: { 'a.txt': 'one\n', 'b.txt': 'two\n' } })
 const read = (booted: Booted, path = 'a.txt'): Promise<Result> => booted.call('unified_file', { action: 'read', path })
 const word = (result: Result): string => (result.ok ? 'run' : ({ VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code))
 /** A process that has ended and whom nobody has asked for its exit code is not running. */
@@ -243,9 +243,8 @@ describe('a hook that is a service', () => {
   const local = { web: { private_hosts: ['127.0.0.1'] } } as unknown as Config
 
   it('is posted the event through the one fetcher, with the variables it may have, and decides like any other', async () => {
-    process.env['HOOK_TEST_TOKEN'] = 'hook-canary-1234567890'
     await using service = await serve(() => [200, JSON.stringify({ hookSpecificOutput: { permissionDecision: 'deny', permissionDecisionReason: 'The service objects.' } })])
-    await using booted = await boot([{ type: 'http', url: service.url, headers: { Authorization: 'Bearer $HOOK_TEST_TOKEN', 'X-Home': '${HOME}' }, allowedEnvVars: ['HOOK_TEST_TOKEN'] }], undefined, local)
+    await using booted = await boot([{ type: 'http', url: service.url, headers: { Authorization: 'Bearer $HOOK_TEST_TOKEN', 'X-Home': '${HOME}' }, allowedEnvVars: ['HOOK_TEST_TOKEN'] }], undefined, local, { HOOK_TEST_TOKEN: 'hook-canary-1234567890' })
     expect(await read(booted)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', message: 'The service objects.' } })
     expect(service.requests).toMatchObject([{ headers: { authorization: 'Bearer hook-canary-1234567890', 'x-home': '', 'content-type': 'application/json' } }])
     expect(JSON.parse(service.requests[0]!.body)).toMatchObject({ hook_event_name: 'PreToolUse', tool_name: 'unified_file/read' })

@@ -114,7 +114,8 @@ describe('without questions', () => {
     const flags = ['--yes', '--model', 'ollama/big', '--mode', 'plan', '--no-agents', '--project-settings', '--clients', 'claude-code,gemini']
     expect(await vtcode(at, ['init', ...flags], { env })).toMatchObject({ code: 0 })
     expect(readFileSync(settings, 'utf8')).toBe('agent:\n  model: ollama/big\npolicy:\n  mode: plan\n')
-    expect(written(at).sort()).toEqual(['init.json', 'vtcode.config.yaml', 'vtcode.config.yaml'])
+    // What undo takes away again is noted.
+    expect(written(at).sort()).toEqual(['init.json', 'setup_folders.json', 'vtcode.config.yaml', 'vtcode.config.yaml'])
     for (const file of ['.mcp.json', '.gemini/settings.json']) expect(readFileSync(join(at.root, file), 'utf8')).toContain('vtcode')
     expect(await vtcode(at, ['init', '--yes', '--clients', 'nobody'], { env })).toMatchObject({ code: 2, err: expect.stringContaining("Unknown client 'nobody'; known: claude-code") })
   })

@@ -143,7 +143,8 @@ describe('vtcode mcp', () => {
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect(late).toBe(false)
     expect(seen.length).toBeGreaterThan(1)
-    expect(seen.length).toBeLessThanOrEqual(10 * seconds + 2)
+    // Ten may come at once.
+    expect(seen.length).toBeLessThanOrEqual(10 * seconds + 10)
     expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b))
   })
 
