@@ -1,6 +1,5 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { keepSecretsOf } from '../base/index.js'
 
 /**
  * The nearest folder upwards with settings, `.vtcode` or `.git`, else the folder itself. The user's own `.vtcode` marks no workspace, and of
@@ -19,10 +18,3 @@ export function findRoot(start: string, home: string): string {
 
 /** Whether everybody may write into a folder. */
 const isOpen = (folder: string): boolean => process.getuid !== undefined && (statSync(folder).mode & 0o002) !== 0
-
-/** What a kernel is told, with the environment that is meant: a home that is said holds there too, and what names call secret is kept so. */
-export function surrounded<T extends { home?: string; env?: Record<string, string | undefined> }>(options: T): T & { env: Record<string, string | undefined> } {
-  const { home, env = process.env } = options
-  if (env !== process.env) keepSecretsOf(env)
-  return { ...options, env: home === undefined || env['HOME'] === home ? env : { ...env, HOME: home } }
-}
