@@ -13,6 +13,6 @@ it('vtcode plugins list shows every manifest with one state and the reason for i
 it('vtcode plugins wants to be told what to do', async () => {
   await using made = await tempWorkspace()
   expect(await vtcode(made, ['plugins'])).toMatchObject({ code: 2, stderr: expect.stringContaining('validate') })
-  expect(await vtcode(made, ['plugins', 'lst'])).toMatchObject({ code: 2, stderr: expect.stringContaining("Unknown sub-command 'lst' (did you mean list?); known: list, info,") })
+  expect(await vtcode(made, ['plugins', 'lst'])).toMatchObject({ code: 2, stderr: expect.stringContaining("Unknown sub-command 'lst' (did you mean list?); known: list, show,") })
   expect((await vtcode(made, ['plugins', 'list', '--nonsense'])).code).toBe(2)
 })
