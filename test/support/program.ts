@@ -22,14 +22,17 @@ export const surroundings = ({ home }: TempWorkspace, env: Record<string, string
   ...env,
 })
 
-/** Runs `vtcode …` in a workspace to its end. */
-export function vtcode(workspace: TempWorkspace, argv: string[], how: { stdin?: string; env?: Record<string, string>; cwd?: string } = {}): Promise<Ran> {
+/** Runs `vtcode …` in a workspace to its end; the input of a server stays open until it has said so many `lines`, however slow the machine is. */
+export function vtcode(workspace: TempWorkspace, argv: string[], how: { stdin?: string; lines?: number; env?: Record<string, string>; cwd?: string } = {}): Promise<Ran> {
   const child = spawn(process.execPath, [bin, ...argv], { cwd: how.cwd ?? workspace.root, env: surroundings(workspace, how.env) })
   const ran: Ran = { code: null, stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (ran.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (ran.stderr += text))
   child.stdin.on('error', () => {})
-  child.stdin.end(how.stdin ?? '')
+  child.stdin.write(how.stdin ?? '')
+  const close = (): void => void (ran.stdout.split('\n').length > (how.lines ?? 0) && child.stdin.end())
+  child.stdout.on('data', close)
+  close()
   return new Promise((resolve) => child.on('close', (code) => resolve({ ...ran, code })))
 }
 

@@ -147,7 +147,7 @@ export default ({ input: { act } }, context) => {
     // Only a notification cancels.
     '{"jsonrpc":"2.0","id":7,"method":"notifications/cancelled","params":{"requestId":6}}',
   ]
-  const { stdout, code } = await vtcode(made, ['mcp'], { stdin: `${lines.join('\n')}\n` })
+  const { stdout, code } = await vtcode(made, ['mcp'], { stdin: `${lines.join('\n')}\n`, lines: 9 })
   expect(code).toBe(0)
   const answers = stdout.trim().split('\n').map((line) => JSON.parse(line) as RawLine).filter(({ id }) => id !== 0)
   expect(answers.filter(({ error }) => error)).toMatchObject([

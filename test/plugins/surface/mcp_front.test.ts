@@ -13,7 +13,7 @@ const read = { id: 3, method: 'tools/call', params: { name: 'unified_file', argu
 /** What a client of a server that is started anew gets, until it has closed its end. */
 async function talk(made: TempWorkspace, messages: object[] = begin, flags: string[] = []): Promise<Line[]> {
   const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('')
-  const { stdout, code } = await vtcode(made, ['mcp', ...flags], { stdin })
+  const { stdout, code } = await vtcode(made, ['mcp', ...flags], { stdin, lines: messages.filter((message) => 'id' in message).length })
   expect(code).toBe(0)
   return stdout.trim().split('\n').map((line) => JSON.parse(line) as Line)
 }
