@@ -16,17 +16,28 @@ export function valueOf(node: Node): string | undefined {
 
 /** A word of the syntax tree, in its pieces where it is not static. */
 export function readWord(node: Node): Word {
-  const tilde = node.text.startsWith('~')
+  // Bash puts the home into what looks like an assignment too, wherever it stands: `if=~/x`, `path=a:~/x`.
+  const tilde = /^(?:[A-Za-z_]\w*\+?=)?(?=~)/.exec(node.text)?.[0]
+  const later = /^([A-Za-z_]\w*\+?=).*:~/s.exec(node.text)?.[1]
   const pieces = (node.parts ?? [{ type: 'Literal', value: node.value }]).flatMap((part) => piecesOf(part as SyntaxNode, false))
-  const kinds = new Set<Word['kind']>(tilde ? ['dynamic'] : [])
+  const kinds = new Set<Word['kind']>(tilde !== undefined || later !== undefined ? ['dynamic'] : [])
   const collect = (part: SyntaxNode): void => {
     kinds.add(kindOf(part))
     forEachChild(part, collect)
   }
   forEachChild(node, collect)
   const kind = (['dynamic', 'variable', 'glob'] as const).find((one) => kinds.has(one)) ?? 'static'
-  if (kind === 'static') return literal(node.value)
-  return { text: node.value, kind, pieces: tilde ? [{ is: 'variable', name: 'HOME', quoted: true }, ...untilded(pieces)] : pieces }
+  if (kind === 'static') return hasBraces(node) ? { text: node.value, kind: 'dynamic', pieces: [{ is: 'other', of: 'any', quoted: false }] } : literal(node.value)
+  if (later !== undefined) return { text: node.value, kind, pieces: [text(later, true), { is: 'other', of: 'any', quoted: true }] }
+  if (tilde === undefined) return { text: node.value, kind, pieces }
+  const before = tilde === '' ? [] : [text(tilde, false)]
+  return { text: node.value, kind, pieces: [...before, { is: 'variable', name: 'HOME', quoted: true }, ...untilded(pieces, tilde.length)] }
+}
+
+/** Whether bash may make several words of one by braces that its reader takes for text: `a{},}`. */
+function hasBraces({ text: whole, parts }: Node): boolean {
+  const bare = parts ? parts.map((part) => (part.type === 'Literal' ? part.text : '')).join('') : whole
+  return /\{.*(?:,|\.\.).*\}/s.test(bare.replace(/\\./gs, ''))
 }
 
 function kindOf(part: SyntaxNode): Word['kind'] {
@@ -51,7 +62,7 @@ function piecesOf(part: SyntaxNode, quoted: boolean): WordPiece[] {
 }
 
 const text = (value: string, quoted: boolean): WordPiece => ({ is: 'text', text: value, quoted })
-const untilded = ([first, ...rest]: WordPiece[]): WordPiece[] => (first?.is === 'text' ? [text(first.text.replace(/^~[^/]*/, ''), first.quoted), ...rest] : first ? [first, ...rest] : rest)
+const untilded = ([first, ...rest]: WordPiece[], from: number): WordPiece[] => (first?.is === 'text' ? [text(first.text.slice(from).replace(/^~[^/]*/, ''), first.quoted), ...rest] : first ? [first, ...rest] : rest)
 
 /** What a line gives to its variables; `undefined` among the values: something only known when it runs. */
 export class Variables {

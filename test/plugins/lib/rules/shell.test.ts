@@ -38,6 +38,11 @@ describe('a command line', () => {
     )
     expect(compared).toBeGreaterThan(runs(20))
   })
+  it('is not called static where bash puts the home into a word, or makes several of it', () => {
+    const kinds = (word: string) => readCommand(`dd ${word}`).commands.map((argv) => argv[1]!.kind)
+    for (const word of ['~', 'if=~/x', 'if+=~', 'path=a:~/x', 'a{},}', '{a},}', '{a}..b}']) expect(kinds(word), word).toEqual(['dynamic'])
+    for (const word of ["'~'", "if='~/x'", 'if=\\~/x', 'a~', 'a:~', '{}', 'HEAD@{1}', "'{a,b}'", '\\{a,b}']) expect(kinds(word), word).toEqual(['static'])
+  })
   it('of quoted words, and a list of words, are those words', () => {
     const plain = fc.string({ unit: fc.constantFrom('a', ' ', '"', "'", '$', '`', '\\', '*', '|', ';', '~', '\n'), maxLength: 8 })
     fc.assert(
