@@ -181,7 +181,7 @@ const whatAsksDenies = (settings: Kernel['settings']): Kernel['settings'] =>
 async function ofRepository(kernel: Kernel, workspace: Workspace, names: readonly string[], judge: Judge): Promise<Instructions[]> {
   const [root, ...folders] = above(workspace.root)
   if (root === undefined) return []
-  const repository = openWorkspace(root, kernel)
+  const repository = openWorkspace(root, { home: kernel.home, env: kernel.env })
   const hidden = [root, workspace.root].map((base) => ({ base, matches: hiddenBy(whatAsksDenies(kernel.settings), { root: base, user: workspace.user }) }))
   // Rules speak of places as the workspace has them. What lies outside of it no call can name: there each rule counts as in a workspace
   // that is the whole repository, too.

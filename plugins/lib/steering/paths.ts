@@ -11,7 +11,7 @@ import { steeringBelow } from './tree.js'
 export interface SteeringPaths {
   /** Real places that are there, outer ones first. */
   readOnly: string[]
-  /** SteeredPlace in those that commands change all the same. */
+  /** Places in those that commands change all the same. */
   writable: string[]
   /** Names that would steer and that nothing bears yet: what bears one after a command was put there by that command. */
   absent: string[]

@@ -53,6 +53,8 @@ describe('what only reads', () => {
     ['cat ../secret', 'outside'],
     ['cat /etc/passwd', 'outside'],
     ['ls ~', 'home'],
+    ['cat x=~/y', 'home behind an equals sign'],
+    ['cat a{},}', 'braces'],
     ['cat < /etc/passwd', 'input from outside'],
     ['cat $HOME/x', 'dynamic'],
     ['ls *', 'a glob that may be an option'],
