@@ -17,6 +17,8 @@ const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|t
 const fronts = ['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js']
 /** What a user begins. Node starts a script without its loader of modules, which takes longer to be ready than all else of a short answer. */
 const program = 'core/bin.js'
+/** One run of the program, for tests that call it in their own process. */
+const callable = 'core/program.js'
 /** What a thread or process begins with. */
 const begun = [
   ...[program, 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
@@ -30,7 +32,7 @@ const groups = [
   { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|base\/(?:program_files|seal|state_file|types)|config\/root|documents\/watch)\.ts/ },
   // What a screen shows before the kernel is there.
   { name: 'text', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/base\/(?:errors|secrets|visible)\.ts/ },
-  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/ },
+  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|program|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/ },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\// },
   { name: 'terminal', test: /\/plugins\/lib\/terminal\/(?!commands|prompts)/ },
   { name: 'read', test: /\/plugins\/lib\/files\/(?:read|missing)/ },
@@ -51,7 +53,7 @@ export async function bundleProgram(catalogue) {
     const module = manifest.module ?? manifest.alias?.module
     return module === undefined ? [] : [join('manifests', file, '..', module)]
   })
-  const entries = new Set([...doors, ...begun, ...fronts, ...named])
+  const entries = new Set([callable, ...doors, ...begun, ...fronts, ...named])
   const bundle = await rolldown({
     input: Object.fromEntries([...entries].map((name) => [name.slice(0, -'.js'.length), name.replace(/js$/, 'ts')])),
     platform: 'node',

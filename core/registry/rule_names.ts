@@ -64,8 +64,9 @@ function isLater(name: string, { infos, slots }: Known): boolean {
     const given = id.slice(id.lastIndexOf(':') + 1)
     if (kind === 'action' && slot === undefined && name === given) return true
     const own = `mcp__${given.replace(/[^A-Za-z0-9_-]/g, '_')}`
-    const isSilent = slot === undefined && ![...slots.values()].some(({ info }) => info.names.some((one) => one.startsWith(`${own}__`)))
-    return isSilent && (name === own || name.startsWith(`${own}__`))
+    if (slot !== undefined || (name !== own && !name.startsWith(`${own}__`))) return false
+    // A server that lists its tools has shown all its names.
+    return ![...slots.values()].some(({ info }) => info.names.some((one) => one.startsWith(`${own}__`)))
   })
 }
 

@@ -1,6 +1,6 @@
-import { afterEach } from 'vitest'
 import { createAgent, type AgentOptions, type Outcome, type ThreadEvent } from 'vtcode/agent'
 import { bootKernel, type Boot, type Booted } from 'vtcode/test'
+import { hold } from './held.js'
 import { settingsFor, startPeer, type Peer } from './peer.js'
 
 /** A kernel, a peer and everything an agent on them says, in this process and on a clock of its own. */
@@ -48,13 +48,5 @@ async function open(script: Parameters<typeof startPeer>[0], extra: Parameters<t
 export const items = (events: readonly any[], type: string): any[] => events.filter((event) => event.type === 'item.completed' && event.item.type === type).map(({ item }) => item)
 export const harness = (events: readonly any[], name: string): any[] => items(events, 'harness').filter(({ event }) => event === name)
 
-const held: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-/** Ends what it is given with the test that has it. */
-export function hold<T extends AsyncDisposable>(one: T): T {
-  held.push(one)
-  return one
-}
+export { hold }
 export const scene = async (...args: Parameters<typeof open>): Promise<Scene> => hold(await open(...args))

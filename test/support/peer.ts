@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { LLMock, type FixtureOpts, type JournalEntry } from '@copilotkit/aimock'
 import { tempWorkspace, type Files, type TempWorkspace } from 'vtcode/test'
+import { runProcess, runProgram } from './program_run.js'
 import { sealOf } from '../../build/core/base/index.js'
 
 /** One answer of the peer: text, calls, an error, and how it is sent. */
@@ -82,22 +82,17 @@ export async function home(peer: { url: string }, files: Files = {}, extra: Para
   return Object.assign(workspace, { env })
 }
 
-const bin = fileURLToPath(new URL('../../dist/core/bin.cjs', import.meta.url))
 export interface Ran {
   code: number | null
   out: string
   err: string
 }
-/** Runs the program to its end. */
-export async function vtcode(place: Home, args: string[], how: { input?: string; env?: Record<string, string>; node?: string[]; started?: (child: ReturnType<typeof spawn>) => void } = {}): Promise<Ran> {
-  const child = spawn(process.execPath, [...(how.node ?? []), bin, ...args], { cwd: place.root, env: { ...place.env, ...how.env }, stdio: [how.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
-  how.started?.(child)
-  let [out, err] = ['', '']
-  child.stdout!.on('data', (chunk: Buffer) => (out += String(chunk)))
-  child.stderr!.on('data', (chunk: Buffer) => (err += String(chunk)))
-  child.stdin?.end(how.input)
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
-  return { code, out, err }
+/** Runs the program to its end; as a process of its own where options of Node, the process itself or `process` ask for it. */
+export async function vtcode(place: Home, args: string[], how: { input?: string; env?: Record<string, string>; node?: string[]; process?: boolean; started?: (child: ChildProcess) => void } = {}): Promise<Ran> {
+  const options = { cwd: place.root, env: { ...place.env, ...how.env }, ...(how.input !== undefined && { input: how.input }) }
+  const { node, started } = how
+  const { code, stdout, stderr } = node || started || how.process ? await runProcess(args, { ...options, ...(node && { node }), ...(started && { started }) }) : await runProgram(args, options)
+  return { code, out: stdout, err: stderr }
 }
 
 /** The events that were printed. */

@@ -1,27 +1,21 @@
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createKernel, type CallOptions, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type Boot, type Booted, type Files } from 'vtcode/test'
+import { holdForFile } from './held.js'
 
 /** Asks the program for what a sentence says; throws where it does something else. */
 export type Check = (place: Booted) => unknown
 /** A line of a seed, a sentence of it, what asks the program for it; where it does something else on purpose, the topic of that row of docs/departures.md. */
 export type Row = readonly [line: string, sentence: string, check: Check, departure?: string]
 
-const open: AsyncDisposable[] = []
-afterAll(async () => {
-  for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-
 /** Has the checks ask a workspace of their own, which is made when the first one needs it; what it stands on `ends` with it. */
 export function apart(boot: Boot | (() => Promise<Boot & { ends?: AsyncDisposable }>)): (check: Check) => Check {
   let made: Promise<Booted> | undefined
   const make = async (): Promise<Booted> => {
     const { ends, ...how }: Boot & { ends?: AsyncDisposable } = typeof boot === 'function' ? await boot() : boot
-    if (ends) open.push(ends)
-    const place = await bootKernel(how)
-    open.push(place)
-    return place
+    if (ends) holdForFile(ends)
+    return holdForFile(await bootKernel(how))
   }
   return (check) => async () => check(await (made ??= make()))
 }
@@ -39,7 +33,8 @@ export function follow(seed: string, rows: readonly Row[], boot: Boot = {}): voi
 export async function outer(files: Files, inner: string): Promise<Booted> {
   const place = await tempWorkspace(files)
   const kernel = await createKernel({ workspace: join(place.root, inner), home: place.home, env: { PATH: process.env['PATH'], HOME: place.home }, mode: 'full-auto' })
-  open.push(place, { [Symbol.asyncDispose]: () => kernel.close() })
+  holdForFile(place)
+  holdForFile({ [Symbol.asyncDispose]: () => kernel.close() })
   return { ...place, kernel, call: (tool: string, input?: unknown, options?: CallOptions) => kernel.call(tool, input, options) }
 }
 

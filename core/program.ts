@@ -1,0 +1,119 @@
+import { firstLine, nearest, problem, redactText, version, visible, visibleLine, VtError, type Problem } from './base/index.js'
+import { CommandLineError, guarded, leaveReport, levels, readCommandLine } from './cli/index.js'
+import { homeOf } from './config/index.js'
+import { plainly } from './input/index.js'
+import { createKernel, type Io, type Kernel, type KernelOptions, type LogLevel } from './kernel/index.js'
+
+/** Exit code of a run that a signal ended. */
+export const INTERRUPTED = 130
+/** Verbs that report faults of plugins themselves. */
+const REPORTING_VERBS = new Set(['call', 'doctor', 'help', 'plugins', 'trust'])
+
+/** The streams, environment and signal of one run. Relative paths start at the working directory of the process. */
+export type ProgramHost = Pick<Io, 'env' | 'signal' | 'interrupts' | 'front'> & Record<'stdout' | 'stderr', NodeJS.WriteStream> & { readonly stdin: NodeJS.ReadStream }
+
+/** A front that holds the terminal: it shows messages until its verb starts, or gives the terminal back. */
+interface EarlyFront {
+  say(text: string): void
+  end(): void
+}
+
+/** One run of the command line program. It touches no stream, signal handler or exit code of the process. */
+export class Program {
+  readonly #host: ProgramHost
+  /** Stderr for text that moves the cursor; all other text goes through the guard. */
+  readonly #screen: NodeJS.WriteStream
+  #kernel: Kernel | undefined
+  #early: EarlyFront | undefined
+  #location: Pick<KernelOptions, 'home' | 'env'> = {}
+
+  constructor(host: ProgramHost) {
+    this.#host = host
+    this.#screen = guarded(host.stderr)
+    // Data that a program reads from a pipe stays unchanged.
+    if (host.stdout.isTTY) guarded(host.stdout)
+    if (isEarly(host.front)) this.#early = host.front
+  }
+
+  /** Runs one command line to its end and returns the exit code; errors are reported on stderr. */
+  run(argv: readonly string[]): Promise<number> {
+    return this.#run(argv).catch((error: unknown) => this.report(error))
+  }
+
+  /** Prints an error and returns its exit code: 2 for a wrong command line, 3 for wrong settings, 1 for everything else. */
+  report(error: unknown): number {
+    this.#early?.end()
+    const isUsage = error instanceof CommandLineError
+    const { code, message, hint } = isUsage ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : this.#internal(error)
+    this.#host.stderr.write(visible(redactText(`vtcode: error: ${message}\n${isUsage ? '' : '  '}${plainly(hint)}\n`)))
+    return isUsage ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
+  }
+
+  async close(): Promise<void> {
+    await this.#kernel?.close()
+  }
+
+  async #run(argv: readonly string[]): Promise<number> {
+    const { stdout, stderr, signal, interrupts, front } = this.#host
+    const { options, env: extraEnv, log, quiet, verb, rest } = readCommandLine(argv)
+    if (verb === undefined && rest.includes('--version')) {
+      stdout.write(`${version}\n`)
+      return 0
+    }
+    // A person without a verb gets the chat; a program without a verb gets an error.
+    const intended = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : this.#host.stdin.isTTY ? 'chat' : undefined)
+    const env = { ...this.#host.env, ...extraEnv }
+    this.#location = { ...options, env }
+    const stdin = () => this.#host.stdin
+    const io: Io = { get stdin() { return stdin() }, stdout, stderr, screen: this.#screen, env, signal, quiet, ...(interrupts && { interrupts }), front }
+    const kernel = await createKernel({ ...options, env, ...(intended !== undefined && { verb: intended }), surface: intended ?? 'help', signal, ...(log && { log: this.#logFrom(log) }) })
+    this.#kernel = kernel
+    try {
+      if (signal.aborted) return INTERRUPTED
+      const isSilent = intended !== undefined && !REPORTING_VERBS.has(intended)
+      // A plugin that changed since consent is left out, its guards too; a person who starts another verb must learn of it.
+      if (isSilent) this.#warn(kernel, 'VT_PLUGIN_LOCK')
+      const surface = intended === undefined ? undefined : await kernel.surface(intended)
+      if (!surface) this.#early?.end()
+      this.#early = undefined
+      const code = surface ? await surface(kernel, rest, io) : this.#usage(kernel, verb)
+      if (isSilent) this.#warn(kernel, 'VT_STATE_FOREIGN')
+      if (intended !== verb && code === 3) stderr.write('See `vtcode help` for what else there is.\n')
+      return code
+    } finally {
+      await kernel.close()
+    }
+  }
+
+  /** Prints the diagnostics with this code, each text once. */
+  #warn(kernel: Kernel, wanted: string): void {
+    const texts = kernel.diagnostics().flatMap(({ code, message, hint }) => (code === wanted ? [plainly(`${message} ${hint}`)] : []))
+    for (const text of new Set(texts)) {
+      const line = `vtcode: warning: ${text.replace(/\p{Cc}+/gu, ' ')}\n`
+      if (this.#early) this.#early.say(line)
+      else this.#host.stderr.write(line)
+    }
+  }
+
+  #usage(kernel: Kernel, verb = ''): number {
+    const verbs = kernel.contributions().flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
+    const like = nearest(verb, verbs)
+    const wrong = verb ? `Unknown verb '${verb}'${like ? ` (did you mean ${like}?)` : ''}` : 'Say what to do'
+    this.#host.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)
+    return 2
+  }
+
+  /** Returns a log that prints messages of plugins from this level on. */
+  #logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
+    return (level, message) => {
+      if (levels.indexOf(level as LogLevel) >= levels.indexOf(least)) this.#host.stderr.write(`vtcode: ${level}: ${visibleLine(message.replace(/\p{Cc}+/gu, ' '))}\n`)
+    }
+  }
+
+  #internal(error: unknown): Problem {
+    const known = problem('VT_INTERNAL', { reason: firstLine(error), report: leaveReport(error, homeOf(this.#location)) }).problem
+    return { ...known, message: `${known.code}: ${known.message}` }
+  }
+}
+
+const isEarly = (front: unknown): front is EarlyFront => typeof front === 'object' && front !== null && 'say' in front

@@ -1,0 +1,132 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { createReadStream, openSync, writeFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { devNull, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { Writable } from 'node:stream'
+
+const require = createRequire(import.meta.url)
+const dist = join(dirname(require.resolve('vtcode/package.json')), 'dist/core')
+/** The built program, as users start it. */
+export const bin = join(dist, 'bin.cjs')
+
+export interface ProgramRun {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+export interface RunOptions {
+  cwd: string
+  /** The whole environment. */
+  env: Record<string, string>
+  /** Text on stdin, which then ends; without it stdin is /dev/null. */
+  input?: string
+}
+export interface ProcessOptions extends RunOptions {
+  /** Options of Node. */
+  node?: string[]
+  /** Keeps stdin open until stdout has this many lines. */
+  lines?: number
+  started?: (child: ChildProcess) => void
+}
+
+/** Runs the program as a process of its own: for tests whose subject is the process, its signals, streams, start or exit. */
+export function runProcess(argv: readonly string[], { cwd, env, input, node = [], lines = 0, started }: ProcessOptions): Promise<ProgramRun> {
+  const child = spawn(process.execPath, [...node, bin, ...argv], { cwd, env, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
+  started?.(child)
+  const run: ProgramRun = { code: null, stdout: '', stderr: '' }
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (run.stdout += text))
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (run.stderr += text))
+  const { stdin } = child
+  if (stdin) {
+    stdin.on('error', () => {})
+    stdin.write(input)
+    const endInput = (): void => void (run.stdout.split('\n').length > lines && stdin.end())
+    child.stdout!.on('data', endInput)
+    endInput()
+  }
+  return new Promise((resolve) => child.on('close', (code) => resolve({ ...run, code })))
+}
+
+/** Verbs that live until stdin ends or a signal comes: they read the streams of the process. */
+const SERVERS = new Set(['mcp', 'inspect', 'serve'])
+/** The working directory and the environment belong to the whole process, so one run has them at a time. */
+let running = false
+
+/**
+ * Runs one command line to its end. Where nothing needs a process of its own, the program is called in the process of the test, which
+ * saves the start of Node and of the program; while another run lasts, and for servers, a process is started.
+ */
+export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramRun> {
+  if (running || argv.some((word) => SERVERS.has(word)) || needsProcess(options.env)) return runProcess(argv, options)
+  running = true
+  try {
+    return await runInside(argv, options)
+  } finally {
+    running = false
+  }
+}
+
+/** These change Node itself, or choose programs once per process. */
+const needsProcess = (env: Record<string, string>): boolean => ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_V8_COVERAGE'].some((name) => name in env)
+
+interface Program {
+  run(argv: readonly string[]): Promise<number>
+}
+let ProgramClass: (new (host: object) => Program) | undefined
+
+async function runInside(argv: readonly string[], { cwd, env, input }: RunOptions): Promise<ProgramRun> {
+  const { load } = require(join(dist, 'loader.cjs')) as { load(file: string): unknown }
+  ProgramClass ??= (load(join(dist, 'program.cjs')) as { Program: new (host: object) => Program }).Program
+  const [stdout, stderr] = [new Collector(), new Collector()]
+  const stdin = inputStream(input)
+  const restore = enter(cwd, env)
+  try {
+    const host = { stdin, stdout, stderr, env: { ...env }, signal: new AbortController().signal, interrupts: () => {}, front: undefined }
+    const code = await new ProgramClass(host).run(argv)
+    return { code, stdout: stdout.text(), stderr: stderr.text() }
+  } finally {
+    restore()
+    stdin.destroy()
+  }
+}
+
+/** Changes the working directory and the environment of this process; returns what restores them. */
+function enter(cwd: string, env: Record<string, string>): () => void {
+  const before = { cwd: process.cwd(), env: { ...process.env } }
+  process.chdir(cwd)
+  replaceEnvironment(env)
+  return () => {
+    replaceEnvironment(before.env)
+    process.chdir(before.cwd)
+  }
+}
+
+function replaceEnvironment(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name]
+  Object.assign(process.env, env)
+}
+
+/** A file as standard input: the program distinguishes files, pipes and terminals by their descriptor. */
+function inputStream(input: string | undefined) {
+  if (input === undefined) return createReadStream('', { fd: openSync(devNull, 'r') })
+  const file = join(tmpdir(), `stdin-${process.pid}-${performance.now()}`)
+  writeFileSync(file, input)
+  const fd = openSync(file, 'r')
+  rmSync(file)
+  return createReadStream('', { fd })
+}
+
+/** Keeps what is written to it. */
+class Collector extends Writable {
+  readonly #chunks: Buffer[] = []
+
+  override _write(chunk: Buffer, _: string, done: () => void): void {
+    this.#chunks.push(chunk)
+    done()
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).toString('utf8')
+  }
+}
