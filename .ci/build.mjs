@@ -13,6 +13,7 @@ import { copyGrammars, folder as grammars } from './grammars.mjs'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
 
+takeLock('build/.lock')
 // One build a change: `npm ci` builds, and so would `npm test` right after it.
 const stamp = stampOf(['core', 'plugins', 'manifests', 'skills', 'test/kit', '.ci'], ['test/kit.ts', 'test/fixtures/tools.md', 'test/fixtures/w.json', 'package.json', 'package-lock.json', 'tsconfig.json'])
 if (existsSync('dist/core/bin.js') && existsSync('build/.stamp') && readFileSync('build/.stamp', 'utf8') === stamp) process.exit(0)
@@ -63,6 +64,30 @@ await bundleProgram(catalogue)
 await bundleSdk()
 for (const name of ['bin.cjs', 'bin.js']) chmodSync(`dist/core/${name}`, 0o755)
 writeFileSync('build/.stamp', stamp)
+
+/** Waits until no other build of this checkout runs, and keeps others waiting until this process exits. */
+function takeLock(file) {
+  mkdirSync(dirname(file), { recursive: true })
+  for (;;) {
+    try {
+      writeFileSync(file, String(process.pid), { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    if (!isAlive(Number(readFileSync(file, { encoding: 'utf8' })))) rmSync(file, { force: true })
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  }
+  process.on('exit', () => rmSync(file, { force: true }))
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
 
 /** The checks of what our actions take, as a kernel that has nothing else binds them, and of what tells an action by its input. */
 async function buildChecks(catalogue) {

@@ -1,0 +1,1 @@
+export function findAffected(root: string, changed: readonly string[]): { file: string; distance: number }[]

@@ -1,0 +1,2 @@
+export function folderOfRun(pid: number): string
+export function sweepRun(pid: number): Promise<string[]>

@@ -1,0 +1,38 @@
+// Ends what the run of a process `pid` of vitest left behind: processes whose environment or folder is in the folder of the run, and that folder.
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The folder of a run, in which each worker and test file has folders of its own. */
+export const folderOfRun = (pid) => join(realpathSync(tmpdir()), `vtcode-run-${pid}`)
+
+/** Kills the processes of a run and removes its folder; returns the command lines of those processes. */
+export async function sweepRun(pid) {
+  const folder = folderOfRun(pid)
+  const found = findProcesses(folder)
+  for (const { pid: one } of found) {
+    try {
+      process.kill(one, 'SIGKILL')
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  await rm(folder, { recursive: true, force: true, maxRetries: 12 })
+  return found.map(({ command }) => command)
+}
+
+/** Finds the other processes, of this user, that have the folder in their environment or work in it. Linux only; elsewhere it finds none. */
+function findProcesses(folder) {
+  if (!existsSync('/proc/self/environ')) return []
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return []
+    try {
+      const isOfRun = readlinkSync(`/proc/${name}/cwd`).startsWith(folder) || readFileSync(`/proc/${name}/environ`, 'latin1').includes(`${folder}/`)
+      return isOfRun ? [{ pid: Number(name), command: readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim() }] : []
+    } catch {
+      // It has ended, or belongs to somebody else.
+      return []
+    }
+  })
+}
