@@ -18,7 +18,7 @@ const fronts = ['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js']
 /** What a user begins. Node starts a script without its loader of modules, which takes longer to be ready than all else of a short answer. */
 const program = 'core/bin.js'
 /** One run of the program, for tests that call it in their own process. */
-const callable = 'core/program.js'
+const callable = 'core/program_run.js'
 /** What a thread or process begins with. */
 const begun = [
   ...[program, 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
@@ -32,7 +32,7 @@ const groups = [
   { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|base\/(?:program_files|seal|state_file|types)|config\/root|documents\/watch)\.ts/ },
   // What a screen shows before the kernel is there.
   { name: 'text', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/base\/(?:errors|secrets|visible)\.ts/ },
-  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|program|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/ },
+  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|program_run|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/ },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\// },
   { name: 'terminal', test: /\/plugins\/lib\/terminal\/(?!commands|prompts)/ },
   { name: 'read', test: /\/plugins\/lib\/files\/(?:read|missing)/ },

@@ -3,7 +3,7 @@ import { devNull } from 'node:os'
 import { isatty } from 'node:tty'
 import { keepCompiled } from './cli/index.js'
 import { endBy } from './kernel/index.js'
-import { INTERRUPTED, Program } from './program.js'
+import { INTERRUPTED, ProgramRun } from './program_run.js'
 
 // The program as a process: its signals, its streams and its exit code.
 
@@ -35,7 +35,7 @@ process.stderr.on('error', () => {})
 
 /** Runs the program and ends the process. `front` is what the front of the verb returned, if it has one. */
 export async function startProgram(front: unknown): Promise<never> {
-  const program = new Program({
+  const program = new ProgramRun({
     get stdin() { return process.stdin },
     stdout: process.stdout,
     stderr: process.stderr,

@@ -35,9 +35,9 @@ function addressOf(file: string): Address {
 function objection(from: string, to: string): string | undefined {
   const [a, b] = [addressOf(from), addressOf(to)]
   if (a.house === b.house && a.room === b.room) return undefined
-  // `bin` loads `main`, the process, which runs `program`; `index` is the front door: all four are above the rooms.
-  if ((from === 'core/bin.ts' && to === 'core/main.ts') || (from === 'core/main.ts' && to === 'core/program.ts')) return undefined
-  if (a.house === 'core' && ['bin', 'main', 'program', 'index'].includes(a.room)) return b.house === 'core' && b.isDoor ? undefined : 'past a door'
+  // `bin` loads `main`, the process, which uses `program_run`; `index` is the front door: all four are above the rooms.
+  if ((from === 'core/bin.ts' && to === 'core/main.ts') || (from === 'core/main.ts' && to === 'core/program_run.ts')) return undefined
+  if (a.house === 'core' && ['bin', 'main', 'program_run', 'index'].includes(a.room)) return b.house === 'core' && b.isDoor ? undefined : 'past a door'
   if (a.house !== 'family') {
     if (to === 'core/index.ts') return 'the front door is for strangers, families and surfaces'
     const above = a.house === 'core' ? b.house !== 'core' : a.house === 'lib' ? b.house === 'agent' || b.house === 'family' : b.house === 'family'

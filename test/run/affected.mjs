@@ -33,7 +33,7 @@ export function findAffected(root, changed) {
   // Dijkstra over few small weights: a list of files for each distance.
   const queue = [[...changed]]
   for (const [test, source] of namesakes(files)) if (changed.includes(source)) queue[0].push(test)
-  for (const file of files.filter(isTest)) if (changed.some((source) => dirname(file) === join('test', dirname(source)))) (queue[1] ??= []).push(file)
+  for (const file of files.filter(isTest)) if (changed.some((source) => source.includes('/') && dirname(file) === join('test', dirname(source)))) (queue[1] ??= []).push(file)
   for (const { test, reads } of READERS) if (changed.some((file) => reads.test(file))) (queue[1] ??= []).push(...files.filter((file) => test.test(file)))
   for (let distance = 0; distance < queue.length; distance++) {
     for (const file of queue[distance] ?? []) {

@@ -8,7 +8,7 @@ import { sweepRun } from './sweep.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Seconds of test files, added up, that `changed` runs: about a minute on two processors. */
-const BUDGET_S = 75
+const BUDGET_S = 50
 /** Assumed for a file that has not been run in this checkout yet. */
 const UNKNOWN_S = 2
 /** Time for workers to end their tests after an interrupt, before all processes of the run are killed. */

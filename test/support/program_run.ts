@@ -73,17 +73,17 @@ const needsProcess = (env: Record<string, string>): boolean => ['NODE_OPTIONS', 
 interface Program {
   run(argv: readonly string[]): Promise<number>
 }
-let ProgramClass: (new (host: object) => Program) | undefined
+let RunClass: (new (host: object) => Program) | undefined
 
 async function runInside(argv: readonly string[], { cwd, env, input }: RunOptions): Promise<ProgramRun> {
   const { load } = require(join(dist, 'loader.cjs')) as { load(file: string): unknown }
-  ProgramClass ??= (load(join(dist, 'program.cjs')) as { Program: new (host: object) => Program }).Program
+  RunClass ??= (load(join(dist, 'program_run.cjs')) as { ProgramRun: new (host: object) => Program }).ProgramRun
   const [stdout, stderr] = [new Collector(), new Collector()]
   const stdin = inputStream(input)
   const restore = enter(cwd, env)
   try {
     const host = { stdin, stdout, stderr, env: { ...env }, signal: new AbortController().signal, interrupts: () => {}, front: undefined }
-    const code = await new ProgramClass(host).run(argv)
+    const code = await new RunClass(host).run(argv)
     return { code, stdout: stdout.text(), stderr: stderr.text() }
   } finally {
     restore()

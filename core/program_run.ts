@@ -19,7 +19,7 @@ interface EarlyFront {
 }
 
 /** One run of the command line program. It touches no stream, signal handler or exit code of the process. */
-export class Program {
+export class ProgramRun {
   readonly #host: ProgramHost
   /** Stderr for text that moves the cursor; all other text goes through the guard. */
   readonly #screen: NodeJS.WriteStream
