@@ -38,7 +38,8 @@ export async function startPeer(script: (Answer | ((body: any) => Answer))[]): P
   let next = 0
   // One fixture per answer: how it is sent belongs to the fixture.
   script.forEach((step, index) => {
-    const how = typeof step === 'function' ? {} : (step.how ?? {})
+    // An answer that is made when it is asked for may be large; in the usual chunks of 20 characters 10 MB would take a minute.
+    const how = typeof step === 'function' ? { chunkSize: 4096 } : (step.how ?? {})
     mock.on({ predicate: () => next === index }, ((request: unknown) => {
       next += 1
       const { how: _, ...answer } = typeof step === 'function' ? step(request) : step
