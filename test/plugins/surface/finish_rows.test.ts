@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
-import { eventually, nap, processesWith } from '../../support/exec.js'
+import { eventually, nap, processesWith, rounds } from '../../support/exec.js'
 import { hold, scene } from '../../support/inside.js'
 import { checkLog } from '../../support/invariants.js'
 import { call, eventsOf, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
@@ -122,8 +122,8 @@ describe('a verification', () => {
     expect([end.outcome_code, end.verification.commands.map(({ exit_code }: any) => exit_code === 0)]).toEqual(['verification_failed', [true, false]])
     expect(completed.find(({ type, output }) => type === 'tool_output' && output.includes('nobody'))).toBeDefined()
   })
-  it('that prints a gigabyte is put to the model with its end, and the same output is the same however long it is', async () => {
-    const { end, harness, completed } = await exec({ script: Array(5).fill(done), flags: ['--verify', 'sh loud.sh'], files: { 'loud.sh': 'if [ -e again ]; then head -c 3000000 /dev/zero | tr "\\0" x; else head -c 1000000000 /dev/zero; touch again; fi; echo; echo "took $$ ms"; echo the end; exit 3\n' } })
+  it('that prints a hundred megabytes is put to the model with its end, and the same output is the same however long it is', async () => {
+    const { end, harness, completed } = await exec({ script: Array(5).fill(done), flags: ['--verify', 'sh loud.sh'], files: { 'loud.sh': `if [ -e again ]; then head -c 3000000 /dev/zero | tr "\\0" x; else head -c ${rounds(100_000_000, 1_000_000_000)} /dev/zero; touch again; fi; echo; echo "took $$ ms"; echo the end; exit 3\n` } })
     const failed = harness.filter(({ event }) => event === 'verification_failed')
     // The first output is another one; the four that follow are the same, but for a time.
     expect([end.outcome_code, failed.length]).toEqual(['verification_failed', 5])
