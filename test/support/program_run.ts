@@ -67,8 +67,8 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
   }
 }
 
-/** These change Node itself, or choose programs once per process. */
-const needsProcess = (env: Record<string, string>): boolean => ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_V8_COVERAGE'].some((name) => name in env)
+/** These change Node itself, or choose programs once per process; `--no-warnings` changes no answer. */
+const needsProcess = ({ NODE_OPTIONS = '--no-warnings', ...env }: Record<string, string>): boolean => NODE_OPTIONS !== '--no-warnings' || 'NODE_EXTRA_CA_CERTS' in env || 'NODE_V8_COVERAGE' in env
 
 interface Program {
   run(argv: readonly string[]): Promise<number>
