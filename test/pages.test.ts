@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -6,6 +5,7 @@ import { tempWorkspace } from 'vtcode/test'
 import { sources, textOf as sourceOf } from './house/sources.js'
 import { knownCodes } from './support/codes.js'
 import { asShown, startReader, storyOf, type Reader } from './support/manual.js'
+import { packedFiles } from './support/packed.js'
 import { bin, vtcode } from './support/program.js'
 
 // Each page is followed from its first block to its last, as a reader would: files are written, commands are run, and what they print is compared.
@@ -92,8 +92,8 @@ describe('the manual', () => {
   })
 
   it('comes with the package', () => {
-    const { files } = JSON.parse(spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: project, encoding: 'utf8' }).stdout.replace(/^[^[]*/, ''))[0] as { files: { path: string }[] }
-    expect(manual.filter((name) => !files.some(({ path }) => path === name))).toEqual([])
+    const packed = packedFiles(project)
+    expect(manual.filter((name) => !packed.includes(name))).toEqual([])
   })
 })
 

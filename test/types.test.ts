@@ -1,19 +1,20 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { packedFiles } from './support/packed.js'
 
 // What a stranger's compiler and editor make of the published declarations: strict, with nothing installed but the types of Node.
 const root = fileURLToPath(new URL('..', import.meta.url))
-const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 const common = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true }
 const options: ts.CompilerOptions = { ...common, module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 }
 
 let project: TempWorkspace
+/** The files of the project and all declarations that they need, checked once. */
+let program: ts.Program
 let found: string[]
 /** Files of the project; one run of the compiler sees them all. */
 const files: Record<string, string> = {}
@@ -24,15 +25,16 @@ function compiled(...lines: string[]): () => string[] {
   return () => found.filter((line) => line.startsWith(`${name}(`)).map((line) => line.replace(/^[^(]*\((\d+),\d+\): error (TS\d+).*/, '$1 $2'))
 }
 beforeAll(async () => {
-  const config = { compilerOptions: { ...common, module: 'nodenext', target: 'es2022' }, include: ['*.ts'] }
-  project = await tempWorkspace({ ...files, 'package.json': '{ "type": "module" }', 'tsconfig.json': JSON.stringify(config) })
+  project = await tempWorkspace({ ...files, 'package.json': '{ "type": "module" }' })
   const installed = join(project.root, 'node_modules/vtcode')
   mkdirSync(join(project.root, 'node_modules/@types'), { recursive: true })
   for (const name of ['@types/node', 'undici-types']) symlinkSync(join(root, 'node_modules', name), join(project.root, 'node_modules', name))
   cpSync(join(root, 'dist/types'), join(installed, 'dist/types'), { recursive: true })
   cpSync(join(root, 'package.json'), join(installed, 'package.json'))
-  const { stdout } = spawnSync(process.execPath, [tsc, '-p', project.root, '--pretty', 'false'], { encoding: 'utf8', cwd: project.root })
-  found = stdout.split('\n').filter((line) => /error TS/.test(line))
+  const host = { ...ts.createCompilerHost(options), getCurrentDirectory: () => project.root }
+  program = ts.createProgram(Object.keys(files).map((name) => join(project.root, name)), { ...options, typeRoots: [join(project.root, 'node_modules/@types')], types: ['node'] }, host)
+  const printed = ts.formatDiagnostics(ts.getPreEmitDiagnostics(program), { getCurrentDirectory: () => project.root, getCanonicalFileName: (name) => name, getNewLine: () => '\n' })
+  found = printed.split('\n').filter((line) => /error TS/.test(line))
 })
 afterAll(() => project[Symbol.asyncDispose]())
 
@@ -46,9 +48,7 @@ describe('the declarations', () => {
     expect(imported.filter((name) => name !== './index.js' && !name.startsWith('node:'))).toEqual([])
   })
   it('are the only ones that are packed', () => {
-    const said = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-    const [packed] = JSON.parse(said) as { files: { path: string }[] }[]
-    const declarations = packed!.files.map(({ path }) => path).filter((path) => path.endsWith('.d.ts'))
+    const declarations = packedFiles(root).filter((path) => path.endsWith('.d.ts'))
     expect(declarations.sort()).toEqual(rolled.map((file) => `dist/types/${file}`))
   })
   it('hold no mistake that a compiler finds in a library', () => {
@@ -101,7 +101,6 @@ describe('a settings file', () => {
   it('is completed by an editor: every key of the schema is there, with its description', () => {
     expect(empty()).toEqual([])
     const name = Object.keys(files).find((file) => files[file]!.includes('config: Config'))!
-    const program = ts.createProgram([join(project.root, name)], options)
     const checker = program.getTypeChecker()
     const variable = (program.getSourceFile(join(project.root, name))!.statements[1] as ts.VariableStatement).declarationList.declarations[0]!
     const schema = JSON.parse(readFileSync(join(root, 'manifests/schema/config.1.json'), 'utf8')) as Part
@@ -186,7 +185,8 @@ describe('a call', () => {
   it('of a slot that a plugin declares is typed too', () => expect(declared()).toEqual([]))
 
   it('is completed by an editor: names of tools, inputs of an action, members of the answer', () => {
-    const complete = (...lines: string[]): string[] => completions(join(project.root, 'typed.ts'), [...start, ...lines].join('\n'))
+    const editor = startEditor(join(project.root, 'typed.ts'))
+    const complete = (...lines: string[]): string[] => editor.completions([...start, ...lines].join('\n'))
     expect(complete("await kernel.call('▮')")).toEqual(expect.arrayContaining(['unified_search', 'apply_patch']))
     expect(complete("await kernel.call('unified_search', { action: 'grep', ▮ })")).toEqual(expect.arrayContaining(['pattern', 'context_lines']))
     const answer = complete("const found = await kernel.call('unified_search', { action: 'grep', pattern: 'x' })", 'if (found.ok) found.output.▮')
@@ -194,13 +194,13 @@ describe('a call', () => {
   })
 })
 
-/** What an editor offers at the mark. */
-function completions(file: string, marked: string): string[] {
-  const code = marked.replace('▮', '')
+/** One file in an editor, whose text changes from one question to the next. */
+function startEditor(file: string): { completions(marked: string): string[] } {
+  let [code, version] = ['', 0]
   const service = ts.createLanguageService({
     getCompilationSettings: () => options,
     getScriptFileNames: () => [file],
-    getScriptVersion: () => '1',
+    getScriptVersion: (name) => (name === file ? `${version}` : '1'),
     getScriptSnapshot: (name) => (name === file ? ts.ScriptSnapshot.fromString(code) : ts.sys.fileExists(name) ? ts.ScriptSnapshot.fromString(ts.sys.readFile(name)!) : undefined),
     getCurrentDirectory: () => project.root,
     getDefaultLibFileName: ts.getDefaultLibFilePath,
@@ -210,7 +210,14 @@ function completions(file: string, marked: string): string[] {
     getDirectories: ts.sys.getDirectories,
     realpath: ts.sys.realpath!,
   })
-  return (service.getCompletionsAtPosition(file, marked.indexOf('▮'), {})?.entries ?? []).map(({ name }) => name)
+  return {
+    /** Returns what the editor offers at the mark. */
+    completions(marked) {
+      code = marked.replace('▮', '')
+      version++
+      return (service.getCompletionsAtPosition(file, marked.indexOf('▮'), {})?.entries ?? []).map(({ name }) => name)
+    },
+  }
 }
 
 describe('the other doors', () => {

@@ -18,8 +18,6 @@ export interface Answer {
 /** One way to call tools from outside, in mode auto and with nobody who could be asked. */
 export interface Face extends AsyncDisposable {
   call(tool: string, input: unknown): Promise<Answer>
-  /** How many calls may be under way at once, where each costs a program its start. */
-  readonly atOnce: number
 }
 interface Place {
   /** Whose settings count. */
@@ -33,7 +31,7 @@ interface Place {
   shown?(text: string): void
 }
 
-/** Every way to a call from outside, each as its users have it: the built program, one process for all calls where there is such a thing. */
+/** Every way to a call from outside: the built program, called in this process for a command line, one process for all calls of a server. */
 export const faces: Record<string, (place: Place) => Promise<Face>> = {
   'the library': async ({ home, root, env, mode = 'auto', shown }) => {
     const kernel = await createKernel({ workspace: root, home: home.home, env: surroundings(home, env), mode })
@@ -42,7 +40,7 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
       return Object.fromEntries(questions.map(({ id, options }) => [id, options?.[0] ? { selected: [options[0].label] } : { selected: [], other: 'x' }]))
     }
     const call = async (tool: string, input: unknown) => (await kernel.call(tool, input, { session: 'face', ...(shown && { ask }) })) as Answer
-    return { call, atOnce: 1, [Symbol.asyncDispose]: () => kernel.close() }
+    return { call, [Symbol.asyncDispose]: () => kernel.close() }
   },
   'the command line': async ({ home, root, env, mode = 'auto', shown }) => {
     const call = async (tool: string, input: unknown) => {
@@ -51,12 +49,12 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
       // What is no call at all is a usage error, told to people.
       return stdout ? (JSON.parse(stdout) as Answer) : { ok: false, error: { code: `EXIT_${code}`, message: stderr } }
     }
-    return { call, atOnce: 4, [Symbol.asyncDispose]: async () => {} }
+    return { call, [Symbol.asyncDispose]: async () => {} }
   },
   'MCP over stdio': async ({ home, root, env, mode = 'auto', shown }) => {
     const client = clientOf(shown)
     await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--workspace', root, '--mode', mode, 'mcp', '--structured'], cwd: root, env: surroundings(home, env), stderr: 'ignore' }))
-    return { call: overMcp(client), atOnce: 1, [Symbol.asyncDispose]: () => client.close() }
+    return { call: overMcp(client), [Symbol.asyncDispose]: () => client.close() }
   },
   'MCP over HTTP': async ({ home, root, env, mode = 'auto', shown }) => {
     const child = spawn(process.execPath, [bin, '--workspace', root, '--mode', mode, 'mcp', '--http', '0', '--structured'], { cwd: root, env: surroundings(home, env), stdio: ['ignore', 'ignore', 'pipe'] })
@@ -72,12 +70,15 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
       await client.close()
       await new Promise((resolve) => (child.once('close', resolve), child.kill()))
     }
-    return { call: overMcp(client), atOnce: 1, [Symbol.asyncDispose]: end }
+    return { call: overMcp(client), [Symbol.asyncDispose]: end }
   },
 }
 
-/** Of a long table what a face is asked: all by the library and over pipes, a part where a call costs the start of a program or is the same over another wire. */
-export const rowsOf = <T>(face: string, rows: readonly T[], every: number): T[] => rows.filter((_, at) => ['the library', 'MCP over stdio'].includes(face) || at % every === 0)
+/** Whether a face is asked every row of a table: the library always, and over pipes in the long form. Each other face calls the same kernel. */
+export const takesEveryRow = (face: string): boolean => face === 'the library' || (process.env.VTCODE_SOAK !== undefined && face === 'MCP over stdio')
+
+/** Returns the rows of a long table that a face is asked: all, or each `every`th. */
+export const rowsOf = <T>(face: string, rows: readonly T[], every: number): T[] => rows.filter((_, at) => takesEveryRow(face) || at % every === 0)
 
 /** A client of MCP, whose user answers forms where somebody wants to see them. */
 function clientOf(shown: Place['shown']): Client {
@@ -118,13 +119,9 @@ const overMcp = (client: Client): Face['call'] => async (name, input) => {
   }
 }
 
-/** Asks all through one face, in order unless it takes several at once. */
-export async function askAll<T, A>({ atOnce }: Face, all: T[], ask: (one: T) => Promise<A>): Promise<A[]> {
+/** Asks all, one after the other. */
+export async function askAll<T, A>(all: readonly T[], ask: (one: T) => Promise<A>): Promise<A[]> {
   const answers: A[] = []
-  let next = 0
-  const work = async () => {
-    for (let index = next++; index < all.length; index = next++) answers[index] = await ask(all[index]!)
-  }
-  await Promise.all(Array.from({ length: atOnce }, work))
+  for (const one of all) answers.push(await ask(one))
   return answers
 }

@@ -46,7 +46,7 @@ export function layOutMore({ base, root }: HostileTree): void {
   put('.agents/skills/scripted/run.sh', `#!/bin/sh\r\ntouch '${join(root, 'ran')}'\n`)
 }
 
-const command = (row: number, holds: RowCalls['holds'], ...commands: (string | string[])[]): RowCalls => ({ row, tool: 'unified_exec', inputs: commands.map((command) => ({ action: 'run', command, timeout_secs: 2 })), holds })
+const command = (row: number, holds: RowCalls['holds'], ...commands: (string | string[])[]): RowCalls => ({ row, tool: 'unified_exec', inputs: commands.map((command) => ({ action: 'run', command, timeout_secs: 1 })), holds })
 const ends = (facts: Record<string, unknown>) => (answer: Answer) => answer.ok && Object.entries(facts).every(([name, value]) => answer.output?.[name] === value)
 
 export function rowsMore(tree: HostileTree): RowCalls[] {

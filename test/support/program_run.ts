@@ -21,6 +21,8 @@ export interface RunOptions {
   env: Record<string, string>
   /** Text on stdin, which then ends; without it stdin is /dev/null. */
   input?: string
+  /** Collects both streams in `stdout`, in the order of the writes. */
+  merged?: boolean
 }
 export interface ProcessOptions extends RunOptions {
   /** Options of Node. */
@@ -31,12 +33,12 @@ export interface ProcessOptions extends RunOptions {
 }
 
 /** Runs the program as a process of its own: for tests whose subject is the process, its signals, streams, start or exit. */
-export function runProcess(argv: readonly string[], { cwd, env, input, node = [], lines = 0, started }: ProcessOptions): Promise<ProgramRun> {
+export function runProcess(argv: readonly string[], { cwd, env, input, merged = false, node = [], lines = 0, started }: ProcessOptions): Promise<ProgramRun> {
   const child = spawn(process.execPath, [...node, bin, ...argv], { cwd, env, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
   started?.(child)
   const run: ProgramRun = { code: null, stdout: '', stderr: '' }
   child.stdout!.setEncoding('utf8').on('data', (text: string) => (run.stdout += text))
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (run.stderr += text))
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (run[merged ? 'stdout' : 'stderr'] += text))
   const { stdin } = child
   if (stdin) {
     stdin.on('error', () => {})
@@ -67,24 +69,25 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
   }
 }
 
-/** These change Node itself, or choose programs once per process. */
-const needsProcess = (env: Record<string, string>): boolean => ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_V8_COVERAGE'].some((name) => name in env)
+/** These change Node itself, or choose programs once per process; `--no-warnings` changes no answer. */
+const needsProcess = ({ NODE_OPTIONS = '--no-warnings', ...env }: Record<string, string>): boolean => NODE_OPTIONS !== '--no-warnings' || 'NODE_EXTRA_CA_CERTS' in env || 'NODE_V8_COVERAGE' in env
 
 interface Program {
   run(argv: readonly string[]): Promise<number>
 }
 let RunClass: (new (host: object) => Program) | undefined
 
-async function runInside(argv: readonly string[], { cwd, env, input }: RunOptions): Promise<ProgramRun> {
+async function runInside(argv: readonly string[], { cwd, env, input, merged = false }: RunOptions): Promise<ProgramRun> {
   const { load } = require(join(dist, 'loader.cjs')) as { load(file: string): unknown }
   RunClass ??= (load(join(dist, 'program_run.cjs')) as { ProgramRun: new (host: object) => Program }).ProgramRun
-  const [stdout, stderr] = [new Collector(), new Collector()]
+  const stdout = new Collector()
+  const stderr = merged ? stdout : new Collector()
   const stdin = inputStream(input)
   const restore = enter(cwd, env)
   try {
     const host = { stdin, stdout, stderr, env: { ...env }, signal: new AbortController().signal, interrupts: () => {}, front: undefined }
     const code = await new RunClass(host).run(argv)
-    return { code, stdout: stdout.text(), stderr: stderr.text() }
+    return { code, stdout: stdout.text(), stderr: merged ? '' : stderr.text() }
   } finally {
     restore()
     stdin.destroy()

@@ -80,7 +80,8 @@ async function attemptIn(tools: SandboxTools, some: readonly Act[], made: (folde
     mkdirSync(folder)
     writeFileSync(join(outside, 'secret'), 'secret')
     const where = await steered({ ...made(folder), cwd: folder, shown: [] })
-    const { text, errors } = await runIn(tools, where, attempted(some), { OUTSIDE: outside })
+    const { text, errors, timedOut } = await runIn(tools, where, attempted(some), { OUTSIDE: outside })
+    if (timedOut) return { attempts: [], problem: `the attempts did not end within ${PROBE_SECONDS} s` }
     if (!text.endsWith('done\n')) return { attempts: [], problem: (text + errors).trim().slice(0, 200) || 'it does not start' }
     const isDone = (leaves: string | undefined): boolean => leaves !== undefined && existsSync(join(outside, leaves))
     const attempts = some.map(({ name, leaves, known }, index) => {
@@ -120,7 +121,10 @@ function put(folder: string, files: Record<string, string>): void {
   }
 }
 
-async function runIn(tools: SandboxTools, where: Confinement, script: string, more: Record<string, string> = {}): Promise<{ text: string; errors: string }> {
+/** A loaded machine takes minutes for what an idle one does in two seconds. Attempts that were cut off prove nothing. */
+const PROBE_SECONDS = 180
+
+async function runIn(tools: SandboxTools, where: Confinement, script: string, more: Record<string, string> = {}): Promise<{ text: string; errors: string; timedOut: boolean }> {
   const env = {
     PATH: '/usr/bin:/bin:/usr/sbin:/sbin',
     OUTSIDE_PID: String(process.pid),
@@ -132,9 +136,9 @@ async function runIn(tools: SandboxTools, where: Confinement, script: string, mo
   }
   const launch = confinedCommand(tools, { file: '/bin/sh', args: ['-c', script], cwd: '/', env }, where)
   const output = { out: tail(65_536), err: tail() }
-  const ended = await runProgram(launch, { signal: new AbortController().signal, seconds: 30 }, output.out.take, output.err.take)
+  const ended = await runProgram(launch, { signal: new AbortController().signal, seconds: PROBE_SECONDS }, output.out.take, output.err.take)
   launch.end(ended?.exit_code ?? null)
-  return { text: output.out.text(), errors: output.err.text() }
+  return { text: output.out.text(), errors: output.err.text(), timedOut: ended?.timed_out === true }
 }
 
 /** What a command leaves behind, in a session of its own. */

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { askAll, faces } from '../../support/faces.js'
+import { askAll, faces, rowsOf, type Face } from '../../support/faces.js'
 import { addresses, changesOutside, commands, hidden, manifests, names, runs, searches, type HostileCall } from '../../support/hostile.js'
 import { hostileTree, treeText, type HostileTree } from '../../support/paths.js'
 import { page, serve } from '../../support/server.js'
@@ -12,6 +12,7 @@ describe.each(Object.keys(faces))('%s', (name) => {
   let tree: HostileTree
   let home: TempWorkspace
   let marker: string
+  let face: Face
   beforeAll(async () => {
     tree = hostileTree()
     home = await tempWorkspace()
@@ -30,8 +31,10 @@ describe.each(Object.keys(faces))('%s', (name) => {
       manifests: ['builtin', ...plugins], sandbox: { mode: 'off' }, tools: { max_repeated_tool_calls: 0 },
       policy: { allow: ['unified_search/web', 'defuddle_fetch', 'unified_file/delete', 'Bash(printenv)'], deny: ['Bash(bcmd *)', 'Read(/hidden/**)'] },
     }))
+    face = await faces[name]!({ home, root: tree.root, env: { PATH: `${join(home.home, 'bin')}:${process.env['PATH']}`, ACME_API_KEY: 'SECRET-KEY-0123456789', ACME_NOTE: 'SECRET', NODE_OPTIONS: '--no-warnings' } })
   })
   afterAll(async () => {
+    await face[Symbol.asyncDispose]()
     tree.remove()
     await home[Symbol.asyncDispose]()
   })
@@ -39,10 +42,9 @@ describe.each(Object.keys(faces))('%s', (name) => {
   /** Asks all, and says of each that did not end as it must; what has to be everywhere is looked at here. */
   async function played(all: HostileCall[]): Promise<unknown[]> {
     const before = treeText(tree.base)
-    await using face = await faces[name]!({ home, root: tree.root, env: { PATH: `${join(home.home, 'bin')}:${process.env['PATH']}`, ACME_API_KEY: 'SECRET-KEY-0123456789', ACME_NOTE: 'SECRET', NODE_OPTIONS: '--no-warnings' } })
-    // Where each call costs the start of a program, a part of the list is asked; an argument of a process holds no NUL.
-    const asked = face.atOnce === 1 ? all : all.filter(({ tool }, index) => !tool.includes('\0') && (index % (all.length < 60 ? 5 : 11) === 0))
-    const wrong = await askAll(face, asked, async ({ tool, input, ends }) => {
+    // An argument of a process holds no NUL.
+    const asked = rowsOf(name, all, all.length < 60 ? 5 : 11).filter(({ tool }) => name !== 'the command line' || !tool.includes('\0'))
+    const wrong = await askAll(asked, async ({ tool, input, ends }) => {
       const answer = await face.call(tool, input)
       const told = JSON.stringify(answer)
       const right = ends === 'ok' ? answer.ok : !answer.ok && ends.test(answer.error?.code ?? '')

@@ -4,8 +4,9 @@ import type { Readable, Writable } from 'node:stream'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { holdForFile } from '../../support/held.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const manifest = `name: probe
@@ -89,9 +90,15 @@ class Raw {
 const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
 
 describe('vtcode mcp', () => {
+  /** Serves the tests whose subject is neither the connection nor the settings. */
+  let made: TempWorkspace
+  let connected: Connected
+  beforeAll(async () => {
+    made = holdForFile(await workspace())
+    connected = holdForFile(await connect(made))
+  })
+
   it('lists every tool with its flat schema and says what it can do', async () => {
-    await using made = await workspace()
-    await using connected = await connect(made)
     const { tools } = await connected.client.listTools()
     expect(tools.find(({ name }) => name === 'probe')).toMatchObject({ inputSchema: { type: 'object', properties: { act: {} } }, annotations: { readOnlyHint: true } })
     expect(tools.map(({ name }) => name)).toContain('unified_file')
@@ -100,16 +107,12 @@ describe('vtcode mcp', () => {
   })
 
   it('lists schemas that a client can compile as they are', async () => {
-    await using made = await workspace()
-    await using connected = await connect(made)
     for (const { name, inputSchema } of (await connected.client.listTools()).tools) {
       expect(() => new Ajv2020({ strict: false, strictSchema: true }).compile(inputSchema), name).not.toThrow()
     }
   })
 
   it('answers with text, notices at its end and in _meta, then the content blocks; the value stays with us', async () => {
-    await using made = await workspace()
-    await using connected = await connect(made)
     const result = await connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: 'hi' } })
     expect(result).toMatchObject({
       content: [{ type: 'text', text: 'said hi\n[X_NOTE] a remark' }, { type: 'image', data: 'AAAA' }],
@@ -120,8 +123,6 @@ describe('vtcode mcp', () => {
   })
 
   it('answers a failed call with isError and the error, an unknown tool with a JSON-RPC error', async () => {
-    await using made = await workspace()
-    await using connected = await connect(made)
     const failed = await connected.client.callTool({ name: 'unified_file', arguments: { action: 'read', path: '../secret' } })
     expect(failed).toEqual({ isError: true, content: [{ type: 'text', text: "VT_PATH_OUTSIDE: '../secret' leads outside the workspace.\nUse a path inside the workspace." }] })
     for (const name of ['nonsense', '__proto__', 'constructor', 'toString']) {
@@ -131,8 +132,6 @@ describe('vtcode mcp', () => {
   })
 
   it('reports progress that grows, at most ten times a second, and none after the result', async () => {
-    await using made = await workspace()
-    await using connected = await connect(made)
     const seen: number[] = []
     let late = false
     let done = false
@@ -149,8 +148,6 @@ describe('vtcode mcp', () => {
   })
 
   it('aborts the call that its client cancels, and answers the next', async () => {
-    await using made = await workspace()
-    await using connected = await connect(made)
     const stop = new AbortController()
     const call = connected.client.callTool({ name: 'probe', arguments: { act: 'wait' } }, { signal: stop.signal, onprogress: () => stop.abort() })
     await expect(call).rejects.toThrow()
@@ -225,8 +222,6 @@ describe('vtcode mcp', () => {
   })
 
   it('answers 1,000 calls in flight at once, each with its own', async () => {
-    await using made = await workspace()
-    await using connected = await connect(made)
     const calls = Array.from({ length: 1_000 }, (_, i) => connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: `${i}` } }))
     const said = (await Promise.all(calls)).map(({ content }) => (content as { text: string }[])[0]!.text)
     expect(said).toEqual(Array.from({ length: 1_000 }, (_, i) => `said ${i}\n[X_NOTE] a remark`))
@@ -234,9 +229,20 @@ describe('vtcode mcp', () => {
 })
 
 describe('the wire', () => {
+  /** One server takes all that is wrong on the wire, and lives until the last test has ended it. */
+  let raw: Raw
+  beforeAll(async () => {
+    raw = await new Raw(holdForFile(await workspace())).open()
+  })
+  beforeEach(() => {
+    raw.lines.length = 0
+  })
+  afterAll(async () => {
+    raw.child.stdin.end()
+    expect(await raw.exit).toBe(0)
+  })
+
   it('answers garbage and what is no message with an error, and the next call as ever', async () => {
-    await using made = await workspace()
-    const raw = await new Raw(made).open()
     for (const line of ['garbage', '42', 'null', '[]', '{}', '{"jsonrpc":"1.0","id":1,"method":"ping"}', '\u0000\u0001', '', '{"jsonrpc":"2.0","id":{},"method":"ping"}']) raw.child.stdin.write(`${line}\n`)
     raw.child.stdin.write(Buffer.from([0xff, 0xfe, 10]))
     raw.send({ id: 9, method: 'tools/call', params: read })
@@ -244,48 +250,34 @@ describe('the wire', () => {
     const codes = raw.lines.flatMap(({ error }) => error?.code ?? [])
     expect(codes.filter((code) => code === -32700)).toHaveLength(3)
     expect(codes.filter((code) => code === -32600)).toHaveLength(6)
-    raw.child.stdin.end()
-    expect(await raw.exit).toBe(0)
   })
 
   it('answers a request whose _meta is none, or holds what is none, with an error', async () => {
-    await using made = await workspace()
-    const raw = await new Raw(made).open()
     const wrong = [5, 'x', [], null, { progressToken: {} }, { progressToken: 1.5 }, { 'io.modelcontextprotocol/related-task': 5 }, { 'io.modelcontextprotocol/related-task': { taskId: 1 } }]
     wrong.forEach((_meta, id) => raw.send({ id, method: 'tools/call', params: { ...read, _meta } }))
     const codes = await Promise.all(wrong.map(async (_, id) => (await raw.answer(id)).error?.code))
     expect(codes).toEqual(wrong.map(() => -32602))
     raw.send({ id: 'good', method: 'tools/call', params: { ...read, _meta: { progressToken: 7, 'com.example/other': [1] } } })
     expect((await raw.answer('good')).result).toMatchObject({ content: [{ text: 'hello\n' }] })
-    raw.child.stdin.end()
-    expect(await raw.exit).toBe(0)
   })
 
   it('survives JSON that is 10,000 deep', async () => {
-    await using made = await workspace()
-    const raw = await new Raw(made).open()
     const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`
     raw.child.stdin.write(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"unified_file","arguments":${deep}}}\n`)
     const { error, result } = await raw.answer(1)
     expect(error ?? (result as { isError?: boolean }).isError).toBeTruthy()
     raw.send({ id: 2, method: 'tools/call', params: read })
     expect((await raw.answer(2)).result).toBeDefined()
-    raw.child.stdin.end()
-    expect(await raw.exit).toBe(0)
   })
 
   it.each([
     ['id first', (text: string) => `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"probe","arguments":{"text":"${text}"}}}`],
     ['id last', (text: string) => `{"method":"tools/call","params":{"name":"probe","arguments":{"text":"${text}"}},"jsonrpc":"2.0","id":7}`],
   ])('refuses a frame of 12 MB by its id (%s) and goes on', async (_, frame) => {
-    await using made = await workspace()
-    const raw = await new Raw(made).open()
     raw.child.stdin.write(`${frame('x'.repeat(12_000_000))}\n`)
     expect((await raw.answer(7)).error).toMatchObject({ code: -32600, message: expect.stringContaining('10485760') })
     raw.send({ id: 8, method: 'tools/call', params: read })
     expect((await raw.answer(8)).result).toBeDefined()
-    raw.child.stdin.end()
-    expect(await raw.exit).toBe(0)
   })
 
   it('answers a line that never ends and keeps no more of it than the limit', async () => {
@@ -301,15 +293,11 @@ describe('the wire', () => {
   })
 
   it('reads a 9 MB frame that comes in small pieces in linear time', async () => {
-    await using made = await workspace()
-    const raw = await new Raw(made).open()
     const frame = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"probe","arguments":{"text":"${'y'.repeat(9_000_000)}"}}}\n`)
     const started = performance.now()
     for (let at = 0; at < frame.length; at += 512) if (!raw.child.stdin.write(frame.subarray(at, at + 512))) await drained(raw)
     await raw.answer(1)
     expect(performance.now() - started).toBeLessThan(50_000)
-    raw.child.stdin.end()
-    expect(await raw.exit).toBe(0)
   })
 
   it('answers what is due when its client closes the pipe, and ends with 0', async () => {

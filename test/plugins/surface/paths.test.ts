@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { askAll, faces } from '../../support/faces.js'
+import { askAll, faces, rowsOf } from '../../support/faces.js'
 import { hostileTree, pathCases, type HostileTree } from '../../support/paths.js'
 
 // No surface may be a way around the walk: the same table through each of them.
@@ -18,7 +18,7 @@ describe('the hostile paths', () => {
 
   it.each(Object.keys(faces))('are refused through %s', async (name) => {
     await using face = await faces[name]!({ home, root: tree.root })
-    const wrong = await askAll(face, pathCases(tree), async (row) => {
+    const wrong = await askAll(rowsOf(name, pathCases(tree), 4), async (row) => {
       const answer = await face.call('unified_file', { action: 'read', path: row.path })
       const holds = row.code === undefined ? answer.output?.['content'] === 'inside\n' : answer.error?.code === row.code
       return holds ? [] : [{ ...row, answer }]

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFileSync, chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { rounds } from '../../support/exec.js'
+import { holdForFile } from '../../support/held.js'
 import { vtcode, type Ran } from '../../support/program.js'
 
 const manifest = (text = 'hello') => `name: acme_hello\ndescription: Says hello.\nversion: 1.0.0\neffects: []\nmodule: ./hello.js\n# ${text}\n`
@@ -14,10 +16,12 @@ const module = (text: string) => `export default () => ({ ok: true, output: { sa
 const files = { 'src/acme/vtcode.yaml': manifest(), 'src/acme/hello.js': module('hello') }
 
 const plugins = (made: TempWorkspace, ...words: string[]): Promise<Ran> => vtcode(made, ['plugins', ...words])
-const answer = async (made: TempWorkspace, tool = 'acme_hello') => {
-  const result = JSON.parse((await vtcode(made, ['call', tool])).stdout)
+const answer = async (made: TempWorkspace, ...options: string[]) => {
+  const result = JSON.parse((await vtcode(made, [...options, 'call', 'acme_hello'])).stdout)
   return result.ok ? result.output : result.error.code
 }
+/** The answer of the plugin in this process: for tests in which the isolated process of a plugin is not the subject. */
+const inlineAnswer = (made: TempWorkspace) => answer(made, '-c', 'plugins.isolate=inline')
 const at = (made: TempWorkspace, path: string): string => join(made.home, '.vtcode', path)
 const lock = (made: TempWorkspace) => JSON.parse(readFileSync(at(made, 'plugins.lock.json'), 'utf8')).plugins
 const put = (file: string, text: string | Buffer): void => {
@@ -36,7 +40,7 @@ describe('vtcode plugins add', () => {
     git('clone', '-q', '--bare', '.', join(made.root, 'bare.git'))
     for (const place of ['src/acme/.git', 'bare.git', `file://${made.root}/src/acme`]) {
       expect(await plugins(made, 'add', place, '--yes', '--name', 'acme')).toMatchObject({ code: 0 })
-      expect(await answer(made)).toEqual({ said: 'hello' })
+      expect(await inlineAnswer(made)).toEqual({ said: 'hello' })
       expect(lock(made).acme.source).toMatchObject({ type: 'git', commit: expect.stringMatching(/^[0-9a-f]{40}$/) })
       await plugins(made, 'remove', 'acme', '--yes')
     }
@@ -55,14 +59,14 @@ describe('vtcode plugins add', () => {
     expect(await packed('1.9.0', 'one')).toMatchObject({ code: 0, stdout: 'Installed acme-tools-x.\n' })
     const second = await packed('1.10.0', 'two')
     expect([second.code, second.stderr]).toEqual([0, expect.stringMatching(/^source  archive \S+ sha256-\S+\nVersion 1\.10\.0 takes the place of 1\.9\.0, from \S+1\.10\.0\.tgz instead of \S+1\.9\.0\.tgz\.\n[^]*~ hello\.js/)])
-    expect([await answer(made), Object.keys(lock(made)), lock(made)['acme-tools-x'].version]).toEqual([{ said: 'two' }, ['acme-tools-x'], '1.10.0'])
+    expect([await inlineAnswer(made), Object.keys(lock(made)), lock(made)['acme-tools-x'].version]).toEqual([{ said: 'two' }, ['acme-tools-x'], '1.10.0'])
     // Who publishes the next one may not bring back an old fault unseen.
     execFileSync('cp', ['1.9.0.tgz', '1.10.0.tgz'], { cwd: made.root })
     expect(await plugins(made, 'update', 'acme-tools-x', '--yes')).toMatchObject({ code: 1, stderr: expect.stringMatching(/would go back from version 1\.10\.0 to 1\.9\.0[^]*Nothing was changed/) })
-    expect(await answer(made)).toEqual({ said: 'two' })
+    expect(await inlineAnswer(made)).toEqual({ said: 'two' })
     const back = await plugins(made, 'add', '1.9.0.tgz', '--yes')
     expect([back.code, back.stderr]).toEqual([0, expect.stringContaining('it is OLDER')])
-    expect(await answer(made)).toEqual({ said: 'one' })
+    expect(await inlineAnswer(made)).toEqual({ said: 'one' })
   })
 
   it('shows what a plugin may do, installs nothing without a yes, and runs it after one', async () => {
@@ -95,9 +99,9 @@ describe('vtcode plugins add', () => {
     await using made = await tempWorkspace()
     put(at(made, 'plugins/acme/vtcode.yaml'), manifest())
     put(at(made, 'plugins/acme/hello.js'), module('by hand'))
-    expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
+    expect(await inlineAnswer(made)).toBe('VT_PLUGIN_LOCK')
     expect((await plugins(made, 'add', '--in-place', at(made, 'plugins/acme'), '--yes')).code).toBe(0)
-    expect(await answer(made)).toEqual({ said: 'by hand' })
+    expect(await inlineAnswer(made)).toEqual({ said: 'by hand' })
   })
 
   it('refuses what is broken, holds nothing, or has no name that can be one, and is not for programs that vtcode started', async () => {
@@ -171,9 +175,9 @@ describe('vtcode plugins add', () => {
     await using made = await tempWorkspace(files)
     expect((await plugins(made, 'add', '--here', 'src/acme', '--yes')).code).toBe(0)
     expect(existsSync(join(made.root, '.vtcode/plugins.lock.json'))).toBe(true)
-    expect(await answer(made)).toBe('VT_PLUGIN_UNTRUSTED')
+    expect(await inlineAnswer(made)).toBe('VT_PLUGIN_UNTRUSTED')
     await vtcode(made, ['trust', 'add', '--all'])
-    expect(await answer(made)).toEqual({ said: 'hello' })
+    expect(await inlineAnswer(made)).toEqual({ said: 'hello' })
   })
 
   it('keeps each of several that come at once, and clears away what a killed one left', async () => {
@@ -195,23 +199,21 @@ describe('vtcode plugins add', () => {
 })
 
 describe('an archive', () => {
-  const python = (made: TempWorkspace, script: string) => execFileSync('python3', ['-c', `import tarfile, zipfile, io, stat\n${script}`], { cwd: made.root })
-
-  it.each([['tgz', 'tar -czf acme.tgz -C src acme'], ['tar', 'tar -cf acme.tar -C src/acme .'], ['zip', `python3 -c "import shutil; shutil.make_archive('acme', 'zip', 'src')"`]])('is installed: %s', async (end, command) => {
+  it.each([['tgz', 'tar -czf acme.tgz -C src acme'], ['tar', 'tar -cf acme.tar -C src/acme .'], ['zip', `python3 -ISc "import shutil; shutil.make_archive('acme', 'zip', 'src')"`]])('is installed: %s', async (end, command) => {
     await using made = await tempWorkspace(files)
     execFileSync('sh', ['-c', command], { cwd: made.root })
     const { code, stderr } = await plugins(made, 'add', `acme.${end}`, '--yes')
     expect(code, stderr).toBe(0)
-    expect(await answer(made)).toEqual({ said: 'hello' })
+    expect(await inlineAnswer(made)).toEqual({ said: 'hello' })
     expect(lock(made).acme.source).toMatchObject({ type: 'archive', integrity: expect.stringMatching(/^sha256-/) })
   })
 
-  it.each([['tgz', 'tar -czf acme.tgz -C src acme'], ['tar', 'tar -cf acme.tar -C src/acme .'], ['zip', `python3 -c "import shutil; shutil.make_archive('acme', 'zip', 'src')"`]])('brings no folder of git along, which no digest covers: %s', async (end, command) => {
+  it.each([['tgz', 'tar -czf acme.tgz -C src acme'], ['tar', 'tar -cf acme.tar -C src/acme .'], ['zip', `python3 -ISc "import shutil; shutil.make_archive('acme', 'zip', 'src')"`]])('brings no folder of git along, which no digest covers: %s', async (end, command) => {
     await using made = await tempWorkspace({ ...files, 'src/acme/.git/config': '[core]\n\tfsmonitor = ./evil\n', 'src/acme/.git/HEAD': 'ref: refs/heads/main\n', 'src/acme/lib/.git/config': 'counted\n' })
     execFileSync('sh', ['-c', command], { cwd: made.root })
     const { code, stderr } = await plugins(made, 'add', `acme.${end}`, '--yes')
     expect(code, stderr).toBe(0)
-    expect([await answer(made), existsSync(at(made, 'plugins/acme/.git')), Object.keys(lock(made).acme.files).sort()]).toEqual([{ said: 'hello' }, false, ['hello.js', 'lib/.git/config', 'vtcode.yaml']])
+    expect([await inlineAnswer(made), existsSync(at(made, 'plugins/acme/.git')), Object.keys(lock(made).acme.files).sort()]).toEqual([{ said: 'hello' }, false, ['hello.js', 'lib/.git/config', 'vtcode.yaml']])
     expect((await plugins(made, 'update')).stdout).toBe('acme is as it was.\n')
   })
 
@@ -220,7 +222,7 @@ describe('an archive', () => {
   const tarFile = tar("for x in ['a/x', 'a/y']:\n  i = tarfile.TarInfo(x)\n  i.size = 9\n  t.addfile(i, io.BytesIO(b'nine byte'))")
   const changed = (end: string, at: string) => `b = bytearray(open('bad.${end}', 'rb').read())\nb[${at}] ^= 1\nopen('bad.${end}', 'wb').write(b)`
   const zipped = (body: string) => `with zipfile.ZipFile('bad.zip', 'w', zipfile.ZIP_DEFLATED) as z:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
-  it.each([
+  const badArchives: [string, string, string, RegExp][] = [
     ['a link', 'tar', tarEntry('SYMTYPE'), /link or a device/],
     ['a hard link', 'tar', tarEntry('LNKTYPE'), /link or a device/],
     ['a pipe', 'tar', tarEntry('FIFOTYPE'), /link or a device/],
@@ -244,9 +246,22 @@ describe('an archive', () => {
     ['a size below nothing', 'tar', "r = b'14 size=-1536\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))", /nothing of it|no manifest/],
     ['a size that no number holds', 'tar', "r = b'25 size=9007199254740993\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))", /damaged, or no tar: the size/],
     ['a kind of entry that nobody knows', 'tar', tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"), /link or a device/],
-  ])('with %s is refused and leaves nothing behind', async (_, end, script, reason) => {
+  ]
+  let archives: TempWorkspace
+  // One Python process makes all the archives.
+  beforeAll(async () => {
+    archives = holdForFile(await tempWorkspace())
+    const script = `import tarfile, zipfile, io, stat, os, json, sys
+for i, body in enumerate(json.load(sys.stdin)):
+  os.mkdir(str(i))
+  os.chdir(str(i))
+  exec(body, {'tarfile': tarfile, 'zipfile': zipfile, 'io': io, 'stat': stat})
+  os.chdir('..')`
+    execFileSync('python3', ['-c', script], { cwd: archives.root, input: JSON.stringify(badArchives.map(([, , body]) => body)) })
+  })
+  it.each(badArchives)('with %s is refused and leaves nothing behind', async (_, end, script, reason) => {
     await using made = await tempWorkspace()
-    python(made, script)
+    copyFileSync(join(archives.root, String(badArchives.findIndex((row) => row[2] === script)), `bad.${end}`), join(made.root, `bad.${end}`))
     const { code, stderr } = await plugins(made, 'add', `bad.${end}`, '--yes')
     expect([code, stderr]).toEqual([1, expect.stringMatching(reason)])
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
@@ -268,7 +283,7 @@ describe('an archive', () => {
       expect((await plugins(made, 'add', url, '--name', 'acme', '--yes', '--sha256', hash)).stderr).toMatch(/127\.0\.0\.1/)
       const { code, stderr } = await get('--sha256', hash)
       expect(code, stderr).toBe(0)
-      expect(await answer(made)).toEqual({ said: 'hello' })
+      expect(await inlineAnswer(made)).toEqual({ said: 'hello' })
     } finally {
       server.close()
     }
@@ -291,7 +306,7 @@ describe('a git repository', () => {
     const tagged = await plugins(made, 'add', `${url}#v1`, '--yes')
     expect(tagged.code, tagged.stderr).toBe(0)
     expect(lock(made).acme.source).toEqual({ type: 'git', url: `file://${repository}`, ref: 'v1', commit })
-    expect(await answer(made)).toEqual({ said: 'hello' })
+    expect(await inlineAnswer(made)).toEqual({ said: 'hello' })
     expect(existsSync(at(made, 'plugins/acme/.git'))).toBe(false)
 
     expect((await plugins(made, 'add', url, '--name', 'latest', '--yes')).code).toBe(0)
@@ -328,7 +343,7 @@ describe('an npm package', () => {
       const { code, stderr } = await plugins(made, 'add', 'npm:@acme/tools@^1', '--yes')
       expect(code, stderr).toBe(0)
       expect(lock(made)['acme-tools']).toMatchObject({ version: '1.2.3', source: { type: 'npm', url: '@acme/tools@^1', ref: '1.2.3', integrity } })
-      expect(await answer(made)).toEqual({ said: 'from npm' })
+      expect(await inlineAnswer(made)).toEqual({ said: 'from npm' })
       expect((await plugins(made, 'add', 'npm:../package', '--yes')).stderr).toMatch(/no name of an npm package/)
     } finally {
       server.close()
@@ -368,18 +383,19 @@ describe('what npm and a registry say of a package', () => {
       const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
       put(join(made.home, '.npmrc'), `registry=${origin}/\nupdate-notifier=false\nfetch-retries=0\n`)
       const rows: [string, unknown][] = [
-        ['no list of versions', { name: 'acme', 'dist-tags': { latest: '1.0.0' }, versions: null }],
-        ['a version of another shape', { name: 'acme', 'dist-tags': { latest: { toString: 1 } }, versions: { '1.0.0': 7 } }],
         ['another hash', dist(`${origin}/x.tgz`)],
-        ['no archive, and no hash', dist(`${origin}/x.tgz`, null)],
         ['a file of the machine', dist(`file://${made.root}/secret.tgz`, null)],
         ['a program', dist('git+ssh://git@127.0.0.1/a/b.git', null)],
         ['a name with \u001b]52;c;eA==\u0007 and \u202e in it', { ...dist(`${origin}/x.tgz`), versions: { '1.0.0': { name: '\u001b]52;c;eA==\u0007\u202e', version: '\u001b[2J', dist: { tarball: `${origin}/\u001b[2J`, integrity: 'x' } } } }],
+        ['no list of versions', { name: 'acme', 'dist-tags': { latest: '1.0.0' }, versions: null }],
+        ['a version of another shape', { name: 'acme', 'dist-tags': { latest: { toString: 1 } }, versions: { '1.0.0': 7 } }],
+        ['no archive, and no hash', dist(`${origin}/x.tgz`, null)],
         ['an error that writes to a terminal', { error: '\u001b]52;c;eA==\u0007\u202e gone' }],
         ['a list', []],
         ['a text', 'acme'],
       ]
-      for (const [what, said] of rows) {
+      // npm starts for each row. The first rows lead elsewhere or reach the terminal; the others differ in shape only.
+      for (const [what, said] of rows.slice(0, rounds(4, rows.length))) {
         body = JSON.stringify(said)
         asked = []
         const ran = await plugins(made, 'add', 'npm:acme', '--yes')
@@ -486,11 +502,11 @@ describe('vtcode plugins remove', () => {
     await plugins(made, 'add', 'src/acme', '--yes')
     expect((await plugins(made, 'add', 'src/needy', '--yes')).code).toBe(0)
     expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/needy:needy requires it/)
-    expect(await answer(made)).toEqual({ said: 'hello' })
+    expect(await inlineAnswer(made)).toEqual({ said: 'hello' })
     expect((await plugins(made, 'remove', 'needy')).code).toBe(0)
     expect((await plugins(made, 'remove', 'acme', '--data')).code).toBe(0)
     expect(lock(made)).toEqual({})
-    expect(await answer(made)).toBe('VT_TOOL_UNKNOWN')
+    expect(await inlineAnswer(made)).toBe('VT_TOOL_UNKNOWN')
     expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/plugin not found: acme.*`vtcode plugins list` shows/)
     expect((await plugins(made, 'remove', '..')).stderr).toMatch(/plugin not found: \.\./)
   })
@@ -619,7 +635,7 @@ describe('a lock', () => {
     await plugins(made, 'add', 'src/acme', '--yes')
     for (const text of ['{', '{"version":2}', '{"version":1,"plugins":{"acme":{}}}', '{"version":1,"plugins":[null]}']) {
       writeFileSync(at(made, 'plugins.lock.json'), text)
-      expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
+      expect(await inlineAnswer(made)).toBe('VT_PLUGIN_LOCK')
       expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/plugins\.lock\.json cannot be used/)
     }
     expect(existsSync(at(made, 'plugins/acme'))).toBe(true)

@@ -1,14 +1,15 @@
-import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { holdForFile } from '../../support/held.js'
 import { surroundings, vtcode } from '../../support/program.js'
 import { typing } from '../../support/terminal.js'
+import { startTomlReader, type TomlReader } from '../../support/toml.js'
 
 const schemas = JSON.parse(readFileSync(new URL('../../fixtures/clients.json', import.meta.url), 'utf8'))
 const files: Record<string, (made: TempWorkspace) => string> = {
@@ -25,6 +26,11 @@ const files: Record<string, (made: TempWorkspace) => string> = {
   cline: ({ home }) => join(home, '.cline/data/settings/cline_mcp_settings.json'),
   amp: ({ home }) => join(home, '.config/amp/settings.json'),
 }
+
+let toml: TomlReader
+beforeAll(() => {
+  toml = holdForFile(startTomlReader())
+})
 
 describe('vtcode setup', () => {
   it.each(Object.keys(files))('shows the change for %s, writes it only with consent, and takes it out again', async (client) => {
@@ -55,8 +61,7 @@ describe('vtcode setup', () => {
     await using made = await tempWorkspace()
     await vtcode(made, ['setup', client, '--yes'])
     const file = files[client]!(made)
-    const toml = 'import json, sys, tomllib; print(json.dumps(tomllib.load(open(sys.argv[1], "rb"))))'
-    const written = JSON.parse(client === 'codex' ? execFileSync('python3', ['-c', toml, file], { encoding: 'utf8' }) : readFileSync(file, 'utf8'))
+    const written = client === 'codex' ? await toml.read(file) : JSON.parse(readFileSync(file, 'utf8'))
     const check = new Ajv2020({ strict: false }).compile(schemas[client])
     expect(check(written) || check.errors).toBe(true)
     const where: Record<string, string> = { vscode: '${workspaceFolder}', windsurf: made.root }
@@ -287,7 +292,6 @@ e = 1
 
 # last line
 `
-const pythonReads = (file: string): any => JSON.parse(execFileSync('python3', ['-c', 'import json, sys, tomllib; print(json.dumps(tomllib.load(open(sys.argv[1], "rb")), default=str))', file], { encoding: 'utf8' }).replace(/-?Infinity/g, 'null'))
 
 const folder = new URL('../../fixtures/clients/', import.meta.url)
 const names = readdirSync(folder)
@@ -310,7 +314,7 @@ describe('the settings of a client, as a document', () => {
       expect((await setup(made, 'codex')).code).toBe(0)
       const after = readFileSync(file, 'utf8')
       expect(after.startsWith(text)).toBe(true)
-      if (!text.startsWith('\ufeff')) expect(pythonReads(file).mcp_servers).toEqual({ other: { command: 'x', env: { A: '1', B: '2' }, nested: { indented: 1 } }, vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) } })
+      if (!text.startsWith('\ufeff')) expect((await toml.read(file)).mcp_servers).toEqual({ other: { command: 'x', env: { A: '1', B: '2' }, nested: { indented: 1 } }, vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) } })
       expect((await setup(made, 'codex')).stdout).toContain('as it should be')
       expect((await setup(made, 'codex', '--undo')).code).toBe(0)
       expect(readFileSync(file, 'utf8')).toBe(text)
@@ -320,9 +324,9 @@ describe('the settings of a client, as a document', () => {
   it.each(['mcp_servers = { other = { command = "x" } } # theirs\n[z]\nq = 1\n', '[mcp_servers]\nother = { command = "x" } # theirs\n[z]\nq = 1\n', 'mcp_servers.other.command = "x" # theirs\n[z]\nq = 1\n', '[mcp_servers.other.deep]\nx = 1\n[z]\nq = 1\n', '# only a comment'])('stay valid however the servers are written down: %j', async (text) => {
     await using made = await tempWorkspace()
     const file = await put(made, 'codex', text)
-    const before = pythonReads(file)
+    const before = await toml.read(file)
     expect((await setup(made, 'codex')).code).toBe(0)
-    expect(pythonReads(file)).toEqual({ ...before, mcp_servers: { ...before.mcp_servers, vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) } } })
+    expect(await toml.read(file)).toEqual({ ...before, mcp_servers: { ...before.mcp_servers, vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) } } })
     expect(readFileSync(file, 'utf8')).toContain(text.includes('theirs') ? '# theirs' : text.trim().split('\n')[0])
     await setup(made, 'codex', '--undo')
     expect(readFileSync(file, 'utf8').trimEnd()).toBe(text.trimEnd())
@@ -333,11 +337,11 @@ describe('the settings of a client, as a document', () => {
     await using made = await tempWorkspace()
     const file = await put(made, 'codex', old)
     await setup(made, 'codex')
-    const { projects, tui, mcp_servers } = pythonReads(file)
+    const { projects, tui, mcp_servers } = await toml.read(file)
     expect([projects, tui, Object.keys(mcp_servers.vtcode)]).toEqual([{ '/home/me': { trust_level: 'trusted' } }, { x: 1 }, ['command', 'args']])
     expect(mcp_servers.vtcode.command).not.toBe('old')
     await setup(made, 'codex', '--undo')
-    expect(pythonReads(file)).toEqual({ model: 'o', projects: { '/home/me': { trust_level: 'trusted' } }, tui: { x: 1 } })
+    expect(await toml.read(file)).toEqual({ model: 'o', projects: { '/home/me': { trust_level: 'trusted' } }, tui: { x: 1 } })
     expect(readFileSync(file, 'utf8')).not.toContain('vtcode')
   })
 
@@ -364,10 +368,13 @@ describe('the settings of a client, as a document', () => {
     await writeFile(join(made.home, 'vtcode'), '#!/bin/sh\n', { mode: 0o755 })
     const run = (...flags: string[]) => vtcode(made, ['setup', client, '--yes', ...flags], { env: { PATH: `${made.home}:${process.env['PATH']}` } })
     const file = await put(made, client, written)
-    const read = (): any => (client === 'codex' ? pythonReads(file) : JSON.parse(readFileSync(file, 'utf8')))
-    const servers = (): Record<string, object> => ['mcpServers', 'mcp_servers', 'mcp', 'amp.mcpServers'].map((key) => read()[key]).find(Boolean)
+    const read = async (): Promise<any> => (client === 'codex' ? toml.read(file) : JSON.parse(readFileSync(file, 'utf8')))
+    const servers = async (): Promise<Record<string, object>> => {
+      const settings = await read()
+      return ['mcpServers', 'mcp_servers', 'mcp', 'amp.mcpServers'].map((key) => settings[key]).find(Boolean)
+    }
     expect((await run()).code).toBe(0)
-    expect(Object.keys(servers())).toEqual(['other', 'vtcode'])
+    expect(Object.keys(await servers())).toEqual(['other', 'vtcode'])
     for (const line of written.split('\n')) expect(readFileSync(file, 'utf8')).toContain(line)
     await run('--undo')
     expect(readFileSync(file, 'utf8')).toBe(written)
@@ -375,10 +382,10 @@ describe('the settings of a client, as a document', () => {
     await writeFile(file, rewritten)
     expect((await run()).stdout).toContain('as it should be')
     expect(readFileSync(file, 'utf8')).toBe(rewritten)
-    const all = read()
+    const all = await read()
     await run('--undo')
-    expect(Object.keys(servers()).toSorted()).toEqual(['other', 'third'])
-    const left = servers()
+    expect(Object.keys(await servers()).toSorted()).toEqual(['other', 'third'])
+    const left = await servers()
     expect(JSON.stringify(all)).toContain(JSON.stringify(left['third']))
     expect((await run('--undo')).stdout).toContain('as it should be')
   })
