@@ -216,6 +216,8 @@ export interface Waits {
   engine: number
   /** A thread that parses one file. */
   parse: number
+  /** A program that searches one file alone by its structure. */
+  single_file: number
   /** The pause before a server that was lost is started again; it doubles each time. */
   restart: number
   /** Nobody reads an answer and asks again faster than this. */

@@ -7,6 +7,7 @@ export const usualWaits: Readonly<Waits> = {
   compactor: 2_000,
   engine: 30_000,
   parse: 20_000,
+  single_file: 7_000,
   restart: 1_000,
   reading: 500,
   commit: 30_000,

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { deepFreeze, problem, programFile, report, sha256, usualWaits, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
+import { deepFreeze, problem, programFile, report, sha256, usualWaits, VtError, type Diagnostic, type Mode, type Schema, type Settings } from '../base/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
 import { consentPlace, copyOf, identityOf, inCopy, itemForConfig, itemForValue, keepStanding, type TrustItem } from '../trust/index.js'
@@ -122,6 +122,9 @@ async function fromCalls(env: SettingsOptions['env'], configs: (Config | string)
   return sources
 }
 
+/** The schema of the settings, parsed once for all kernels of a process. */
+let settingsSchema: Schema | undefined
+
 /**
  * The settings from these sources, in the requested mode. Most starts have no source: they take the defaults that the build
  * wrote, and the origins are computed on first use.
@@ -130,7 +133,7 @@ function laidOver(sources: SettingsSource[], { mode, default_mode }: SettingsOpt
   const unset = sources.length === 0
   if (default_mode !== undefined) sources.unshift({ layer: 'builtin', file: 'default_mode', value: { policy: { mode: default_mode } } })
   if (mode !== undefined) sources.push({ layer: 'call', file: 'mode', value: { policy: { mode } } })
-  const laid = () => merge(readContract('config.1.json'), sources)
+  const laid = () => merge((settingsSchema ??= readContract('config.1.json')), sources)
   if (unset) {
     const settings = defaults()
     settings.policy.mode = mode ?? default_mode ?? settings.policy.mode

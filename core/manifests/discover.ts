@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { toText } from '../base/index.js'
 import {
@@ -7,6 +6,7 @@ import {
 } from '../base/index.js'
 import { openShelf, realPaths, type ParseCache } from '../documents/index.js'
 import type { PackageSkills } from '../skills/index.js'
+import { readCatalogue } from './catalogue.js'
 import { filesOf, manifestLocations, precedence, type DiscoverOptions, type ManifestLocations, type Removal, type ManifestSource } from './locations.js'
 import { known, manifestFiles, readHooks, readManifest, type ManifestReading } from './read.js'
 import { fitsProgram, missingRequirements, orphans, type RequirementScope } from './requires.js'
@@ -134,11 +134,10 @@ async function* nativeReadings(source: ManifestSource, { folder, vtcode, options
 
 /** The manifests of a source. Those of the program come checked from the catalogue that the build wrote. */
 async function* readingsOf(source: ManifestSource, { diagnostics }: Discovery, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
-  const catalogue = join(source.path, '_catalogue.json')
-  if (source.form === 'builtin' && existsSync(catalogue)) {
-    const manifests = JSON.parse(readFileSync(catalogue, 'utf8')) as { file: string; manifest: Manifest }[]
+  const catalogue = source.form === 'builtin' ? readCatalogue(join(source.path, '_catalogue.json')) : undefined
+  if (catalogue) {
     // The build wrote plain paths: a hundred times `join` is a tenth of a start.
-    for (const { file, manifest } of manifests) yield [`${source.path}/${file}`, known(manifest)]
+    for (const { file, manifest } of catalogue) yield [`${source.path}/${file}`, known(manifest)]
     return
   }
   const files = filesOf(source, diagnostics)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createTwoFilesPatch } from 'diff'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { rounds } from '../support/exec.js'
 import { fc, runs } from '../support/property.js'
 
 let booted: Booted
@@ -263,7 +264,7 @@ describe('any diff', () => {
           expect(context).toBeLessThan(3)
         }
       }),
-      { numRuns: runs(120) },
+      { numRuns: runs(rounds(40, 120)) },
     )
   })
 
@@ -283,7 +284,7 @@ describe('any diff', () => {
         expect(result).toMatchObject({ ok: true })
         expect(readFileSync(join(booted.root, 'f'))).toEqual(whole(`and now this${given}`))
       }),
-      { numRuns: runs(120) },
+      { numRuns: runs(rounds(40, 120)) },
     )
   })
 })

@@ -23,8 +23,6 @@ const batch = 400
 const mostChecked = 1_048_576
 /** Bytes that are parsed in this process; for more the program is faster, because it uses every processor and can be stopped. */
 const mostInProcess = 262_144
-/** Milliseconds for a file alone. What takes longer is one line with very many matches: the program tells each with its line, and counts the characters beside it. */
-const mostForOne = 7_000
 /** Bytes that the program may tell in one run. */
 const mostTold = 1_073_741_824
 
@@ -192,10 +190,13 @@ export class Search {
     }
   }
 
-  /** Milliseconds that the program may take for these files. */
+  /**
+   * Returns the milliseconds that the program may take for these files. A file alone that takes longer than its own limit is one line with
+   * very many matches: the program reports each with its line, and counts the characters before it.
+   */
   private patience(opened: readonly OpenSubject[]): number {
-    const { engine } = this.context.host.waits
-    return opened.length === 1 && opened[0]!.handle.stat.bytes <= largestParsed ? Math.min(engine, mostForOne) : engine
+    const { engine, single_file } = this.context.host.waits
+    return opened.length === 1 && opened[0]!.handle.stat.bytes <= largestParsed ? Math.min(engine, single_file) : engine
   }
 
   private take({ matches, broken, unread }: Looked): void {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { applyPatch } from 'diff'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { rounds } from '../../support/exec.js'
 import { fc, runs } from '../../support/property.js'
 
 let booted: Booted
@@ -69,7 +70,7 @@ describe('an edit', () => {
         expect(await edit({ old_str: '@NEEDLE@', new_str })).toMatchObject({ ok: true })
         expect(bytes('f').equals(Buffer.concat([head, Buffer.from(new_str), tail]))).toBe(true)
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(rounds(30, 60)) },
     )
   })
 
@@ -96,7 +97,7 @@ describe('an edit', () => {
         expect(bytes('f').toString()).toBe(result.ok ? model : text)
         if (result.ok) expect(applyPatch(text, result.output['diff'] as string)).toBe(model)
       }),
-      { numRuns: runs(80) },
+      { numRuns: runs(rounds(40, 80)) },
     )
   })
 
@@ -218,20 +219,21 @@ describe('a miss', () => {
 describe('many edits at once', () => {
   const lines = (n: number) => Array.from({ length: n }, (_, line) => `line ${line}.\n`).join('')
 
-  it('of 100 lines of one file are all there afterwards', async () => {
-    put('f', lines(100))
+  it('of many lines of one file are all there afterwards', async () => {
+    const count = rounds(30, 100)
+    put('f', lines(count))
     const results = await Promise.all(
-      Array.from({ length: 100 }, (_, line) => edit({ old_str: `line ${line}.`, new_str: `LINE ${line}.` })),
+      Array.from({ length: count }, (_, line) => edit({ old_str: `line ${line}.`, new_str: `LINE ${line}.` })),
     )
     expect(results.filter((result) => !result.ok)).toEqual([])
-    expect(bytes('f').toString()).toBe(lines(100).toUpperCase())
+    expect(bytes('f').toString()).toBe(lines(count).toUpperCase())
   })
 
   it('from two processes wait for each other: all are there; a session that has seen the file is told that it changed', async () => {
     const script = `
       const { createKernel } = await import(process.argv[1])
       const kernel = await createKernel({ workspace: process.argv[2], mode: 'auto', env: {}, home: process.argv[3] })
-      const mine = Array.from({ length: 30 }, (_, i) => 2 * i + Number(process.argv[4]))
+      const mine = Array.from({ length: Number(process.argv[6]) }, (_, i) => 2 * i + Number(process.argv[4]))
       const edit = (i) => ({ action: 'edit', path: 'f', old_str: 'line ' + i + '.', new_str: 'LINE ' + i + '.' })
       const session = (i) => (process.argv[5] === 'one' ? 'one' : 'session-' + i)
       const results = await Promise.all(mine.map((i) => kernel.call('unified_file', edit(i), { session: session(i) })))
@@ -239,19 +241,20 @@ describe('many edits at once', () => {
       console.log(JSON.stringify(results.map((result, i) => [mine[i], result.ok ? 'ok' : result.error.code])))`
     const index = new URL('../../../dist/core/index.js', import.meta.url).href
     const run = async (parity: string, sessions: string): Promise<[number, string][]> => {
-      const args = ['--input-type=module', '-e', script, index, booted.root, booted.home, parity, sessions]
+      const args = ['--input-type=module', '-e', script, index, booted.root, booted.home, parity, sessions, String(each)]
       const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
       let out = ''
       child.stdout.on('data', (chunk) => (out += chunk))
       await once(child, 'close')
       return JSON.parse(out)
     }
+    const each = rounds(12, 30)
     for (const sessions of ['many', 'one']) {
-      put('f', lines(60))
+      put('f', lines(2 * each))
       const outcomes = new Map((await Promise.all([run('0', sessions), run('1', sessions)])).flat())
       const told = [...outcomes.values()].filter((outcome) => outcome !== 'ok')
-      expect([outcomes.size, [...new Set(told)]]).toEqual([60, sessions === 'many' ? [] : told.length > 0 ? ['VT_FILE_STALE'] : []])
-      const expected = lines(60)
+      expect([outcomes.size, [...new Set(told)]]).toEqual([2 * each, sessions === 'many' ? [] : told.length > 0 ? ['VT_FILE_STALE'] : []])
+      const expected = lines(2 * each)
         .split('\n')
         .map((line, i) => (outcomes.get(i) === 'ok' ? line.toUpperCase() : line))
       expect(bytes('f').toString()).toBe(expected.join('\n'))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rounds } from '../../support/exec.js'
 
 const boot = (files: Files = {}): Promise<Booted> => bootKernel({ files })
 const grep = async ({ call }: Booted, input: object) => call('unified_search', { action: 'grep', ...input })
@@ -186,7 +187,7 @@ describe('files', () => {
   })
   it('over 256 MiB are skipped with a notice, and searched when they are named', async () => {
     await using ws = await boot({ 'a.txt': 'needle\n', 'big.txt': 'needle' })
-    execFileSync('sh', ['-c', `yes 'hay hay hay hay hay hay hay hay hay hay hay hay hay hay hay' | head -c 280000000 >> big.txt`], { cwd: ws.root })
+    execFileSync('sh', ['-c', `yes 'hay hay hay hay hay hay hay hay hay hay hay hay hay hay hay' | head -c 268435456 >> big.txt`], { cwd: ws.root })
     const all = await found(ws, { pattern: 'needle' })
     expect(all).toMatchObject({ total_matches: 1, notices: ['VT_SEARCH_SKIPPED'] })
     const start = performance.now()
@@ -196,18 +197,20 @@ describe('files', () => {
   it('of one enormous line are answered when they are named, within time and memory', async () => {
     await using ws = await boot()
     const path = join(ws.root, 'line.txt')
-    execFileSync('sh', ['-c', `head -c 1073741824 /dev/zero | tr '\\0' a > line.txt; printf needle >> line.txt`], { cwd: ws.root })
+    // More than the memory that the search may take, and than the largest file of a walk.
+    const before = rounds(335_544_320, 1_073_741_824)
+    execFileSync('sh', ['-c', `head -c ${before} /dev/zero | tr '\\0' a > line.txt; printf needle >> line.txt`], { cwd: ws.root })
     const bare = performance.now()
     execFileSync(rgPath, ['--count', 'needle', path])
     const engine = performance.now() - bare
-    const [start, before] = [performance.now(), process.memoryUsage.rss()]
+    const [start, resident] = [performance.now(), process.memoryUsage.rss()]
     const result = await grep(ws, { pattern: 'needle', path: 'line.txt' })
-    expect(result).toMatchObject({ ok: true, output: { matches: [{ line_number: 1, column: 1073741825, text_truncated: true, text: expect.stringMatching(/^…a+needle/) }] } })
+    expect(result).toMatchObject({ ok: true, output: { matches: [{ line_number: 1, column: before + 1, text_truncated: true, text: expect.stringMatching(/^…a+needle/) }] } })
     const regex = await grep(ws, { pattern: 'ne+dle', path: 'line.txt', response_format: 'detailed' })
-    expect(regex).toMatchObject({ ok: true, output: { matches: [{ line_number: 1, column: 1073741825, submatches: [{ text: 'needle', start: 1073741824, end: 1073741830 }] }] } })
+    expect(regex).toMatchObject({ ok: true, output: { matches: [{ line_number: 1, column: before + 1, submatches: [{ text: 'needle', start: before, end: before + 6 }] }] } })
     // Against the engine’s own second, so that it holds on a busy machine too.
     expect(performance.now() - start).toBeLessThan(60 * engine)
-    expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 * 1024)
+    expect(process.memoryUsage.rss() - resident).toBeLessThan(200 * 1024 * 1024)
     truncateSync(path)
   })
   it('that are links, loops, pipes or unreadable never hang or leak', async () => {
@@ -254,7 +257,7 @@ it('refuses globs that mean too much', async () => {
 
 it('stops the engine soon after an abort', async () => {
   await using ws = await boot()
-  execFileSync('sh', ['-c', `head -c 200000000 /dev/urandom | base64 > big.txt`], { cwd: ws.root })
+  execFileSync('sh', ['-c', `head -c 2000000 /dev/urandom | base64 > part; for i in $(seq 100); do cat part; done > big.txt; rm part`], { cwd: ws.root })
   const controller = new AbortController()
   setTimeout(() => controller.abort(), 30)
   const start = performance.now()

@@ -140,20 +140,20 @@ function isRunning(pid: number): boolean {
 }
 
 it('a file that is too large to be parsed is refused at once where it is named, and a long line is searched', async () => {
-  await using ws = await bootKernel({ files: { 'huge.ts': '', 'long.txt': `${'a'.repeat(80_000_000)}needle ${'aaa '.repeat(1000)}\nneedle\n` } })
+  await using ws = await bootKernel({ files: { 'huge.ts': '', 'long.txt': `${'a'.repeat(67_200_000)}needle ${'aaa '.repeat(1000)}\nneedle\n` } })
   truncateSync(join(ws.root, 'huge.ts'), 300 * 1024 * 1024)
   for (const input of [{ action: 'structural', pattern: 'f($A)' }, { action: 'outline' }]) {
     expect(await ws.call('unified_search', { ...input, path: 'huge.ts' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep') } })
   }
   expect(await ws.call('unified_search', { action: 'grep', pattern: 'needle', path: 'long.txt' })).toMatchObject({
-    ok: true, output: { total_matches: 2, matches: [{ line_number: 1, column: 80_000_001, text_truncated: true }, { line_number: 2, column: 1, text: 'needle' }] },
+    ok: true, output: { total_matches: 2, matches: [{ line_number: 1, column: 67_200_001, text_truncated: true }, { line_number: 2, column: 1, text: 'needle' }] },
   })
   const many = await ws.call('unified_search', { action: 'grep', pattern: 'aaa', path: 'long.txt', response_format: 'detailed' })
   expect(many).toMatchObject({ ok: true, output: { total_matches: 1, matches: [{ line_number: 1, column: 1 }] } })
 })
 
 it.runIf(process.platform === 'linux')('a line with more matches than memory is answered where it is text, and else refused, also in a folder', async () => {
-  await using ws = await bootKernel({ files: { 'line.txt': `${'a'.repeat(70_000_000)}\n`, 'other.txt': 'bare\n' } })
+  await using ws = await bootKernel({ files: { 'line.txt': `${'a'.repeat(67_200_000)}\n`, 'other.txt': 'bare\n' } })
   const grep = (input: object) => ws.call('unified_search', { action: 'grep', ...input })
   expect(await grep({ pattern: 'a', path: 'line.txt', case_sensitive: true })).toMatchObject({ ok: true, output: { total_matches: 1, matches: [{ line_number: 1, column: 1 }] } })
   expect(await grep({ pattern: '[ab]', path: 'line.txt' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('more matches'), retryable: false } })
@@ -162,10 +162,10 @@ it.runIf(process.platform === 'linux')('a line with more matches than memory is 
 })
 
 it('one line with very many matches is refused long before other searches are, which the program would tell each with the whole line', async () => {
-  await using ws = await bootKernel({ files: { 'min/one.js': 'f(1);'.repeat(100_000) } })
+  await using ws = await bootKernel({ waits: { single_file: 1_500 }, files: { 'min/one.js': 'f(1);'.repeat(100_000) } })
   const structural = (path: string) => ws.call('unified_search', { action: 'structural', pattern: 'f($A)', path })
   expect(await Promise.all([structural('min'), structural('min/one.js')])).toMatchObject([
-    { ok: false, error: { code: 'VT_SEARCH_TIMEOUT', message: "Nothing was found in 'min' within 7 s." } }, { ok: false, error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep') } },
+    { ok: false, error: { code: 'VT_SEARCH_TIMEOUT', message: "Nothing was found in 'min' within 1.5 s." } }, { ok: false, error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep') } },
   ])
 }, 60_000)
 

@@ -7,17 +7,29 @@ import { connect, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import { bootKernel } from 'vtcode/test'
-import { afterEach, describe, expect, it } from 'vitest'
+import { bootKernel, type Booted } from 'vtcode/test'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { asDeclared } from '../../support/answers.js'
 import { page, redirect, serve, site, type Answering } from '../../support/server.js'
 
 const loopback = { private_hosts: ['127.0.0.1'] }
 
+/** One kernel for each value of the settings: fetches share nothing but the thread that reads pages. */
+const kernels = new Map<string, Promise<Booted>>()
+function kernelFor(web: object): Promise<Booted> {
+  const key = JSON.stringify(web)
+  const booted = kernels.get(key) ?? bootKernel({ config: { web } })
+  kernels.set(key, booted)
+  return booted
+}
+afterAll(async () => {
+  for (const booted of kernels.values()) await (await booted)[Symbol.asyncDispose]()
+})
+
 /** The result of one fetch; loopback is exempt unless `web` says otherwise. */
 async function fetched(input: object, web: object = loopback): Promise<any> {
-  await using booted = await bootKernel({ config: { web } })
-  return await asDeclared('unified_search/web', await booted.call('unified_search', { action: 'web', response_format: 'detailed', ...input }))
+  const { call } = await kernelFor(web)
+  return await asDeclared('unified_search/web', await call('unified_search', { action: 'web', response_format: 'detailed', ...input }))
 }
 /** What comes of a page that `answering` serves. */
 async function served(answering: Answering, input: object = {}, web: object = loopback): Promise<any> {
