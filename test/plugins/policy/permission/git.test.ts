@@ -454,6 +454,24 @@ describe('what the user owns', () => {
       process.env['HOME'] = HOME
     }
   })
+
+  it.each(['in a repository', 'outside of one'])('is a file that their configuration includes and that appears later: the next look sees it, %s', async (place) => {
+    await using made = place === 'in a repository' ? await repository() : await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' }, manifests: ['!builtin:duplicate_calls'] }, files: { 'a.txt': '' } })
+    const home = join(made.root, 'home')
+    await mkdir(home)
+    await writeFile(join(home, '.gitconfig'), '[include]\n\tpath = more\n')
+    const { HOME } = process.env
+    process.env['HOME'] = home
+    try {
+      // Nothing is kept of files that changed a moment ago.
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      for (let round = 0; round < 2; round += 1) expect(await say(made, 'git diff')).toBe('run')
+      await writeFile(join(home, 'more'), '[diff]\n\texternal = echo shown by mine\n')
+      expect(await say(made, 'git diff')).toBe('ask')
+    } finally {
+      process.env['HOME'] = HOME
+    }
+  })
 })
 
 describe('variables that everybody may see', () => {
