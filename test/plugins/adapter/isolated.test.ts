@@ -222,7 +222,7 @@ describe('a module in a process of its own', () => {
       ['dies', 'process.exit(1)', 'VT_POLICY_DENIED'],
     ] as const) {
       await using place = await tempWorkspace({ [`${name}.yaml`]: policy(name), [`${name}.js`]: action(body), 'good.yaml': files['good.yaml']!, 'good.js': files['good.js']! })
-      await using mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' } } })
+      await using mine = await bootKernel({ manifests: [place.root], waits: { policy: 60_000 }, config: { plugins: { isolate: 'auto' } } })
       matches(await mine.call('good', {}), code ? { ok: false, error: { code } } : { ok: true })
     }
   })
@@ -237,7 +237,7 @@ describe('a module in a process of its own', () => {
       'good.yaml': files['good.yaml']!,
       'good.js': files['good.js']!,
     })
-    await using mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' } } })
+    await using mine = await bootKernel({ manifests: [place.root], waits: { compactor: 60_000 }, config: { plugins: { isolate: 'auto' } } })
     const result = await mine.call('good', {})
     matches(result, { ok: true, output: {}, notices: [{ code: 'VT_COMPACT_IGNORED' }] })
     expect(result.ok && Object.keys(result.output)).toEqual([])
