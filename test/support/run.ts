@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { folderOfRun, sweepRun } from '../run/sweep.mjs'
 
@@ -19,12 +20,25 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
   mkdirSync(join(run, 'seen'), { recursive: true })
   project.provide('run', run)
+  bypassPythonShim()
   return async () => {
     const left = await sweepRun(process.pid)
     if (left.length === 0) return
     console.error(`\n${left.length} processes of tests were still running:\n${left.map((command) => `  ${command.slice(0, 200)}`).join('\n')}`)
     process.exitCode = 1
   }
+}
+
+/**
+ * Replaces the folder of PATH in which a version manager puts a script in front of python3 by the folder of the program itself: the
+ * script takes ten times as long as the start of Python.
+ */
+function bypassPythonShim(): void {
+  const python = (code: string): string => spawnSync('sh', ['-c', code], { encoding: 'utf8' }).stdout.trim()
+  const found = python('command -v python3')
+  const program = found && python("python3 -c 'import sys; print(sys.executable)'")
+  if (!program || dirname(program) === dirname(found)) return
+  process.env['PATH'] = process.env['PATH']!.split(delimiter).map((folder) => (folder === dirname(found) ? dirname(program) : folder)).join(delimiter)
 }
 
 function isAlive(pid: number): boolean {

@@ -25,7 +25,14 @@ export interface Repository extends GitFolder {
 
 export type FoundRepository = { repository: Repository } | { refused: string } | undefined
 
-const known = new Map<string, { found: FoundRepository; files: string[]; state: string }>()
+/** An answer of git, kept as long as no file that it depends on changes. */
+interface Kept<T> {
+  value: T
+  files: string[]
+  state: string
+}
+const known = new Map<string, Kept<FoundRepository>>()
+const knownSettings = new Map<string, Kept<readonly GitSetting[]>>()
 const mostKnown = 500
 const listing = ['--list', '-z', '--show-scope', '--show-origin']
 
@@ -34,8 +41,8 @@ const listing = ['--list', '-z', '--show-scope', '--show-origin']
  * git named, and none by which git would find another repository, was touched.
  */
 export async function repositoryAt(folder: string, workspace: string): Promise<FoundRepository> {
-  const before = known.get(folder)
-  if (before && stateOf(before.files) === before.state) return before.found
+  const before = keptIn(known, folder)
+  if (before) return before.value
   const nearest = nearestTo(folder)
   if (nearest === undefined) return undefined
   const special = specialFile(nearest)
@@ -51,16 +58,23 @@ export async function repositoryAt(folder: string, workspace: string): Promise<F
   if (!path || !common || !top || rest.join('') !== '') return { refused: 'the name of its folder has more than one line' }
   const repository: Repository = { path, common: realPathOf(resolve(folder, common)), top, settings: settingsIn(settings.output, top) }
   const found = { repository }
-  keep(folder, found, filesOf(folder, repository), began)
+  keep(known, folder, found, filesOf(folder, repository), began)
   return found
 }
 
-/** Everything that is set for commands in a folder, be it in a repository or not. */
+/** Everything that is set for commands in a folder, be it in a repository or not. Kept like a repository. */
 export async function settingsAt(folder: string, workspace: string): Promise<readonly GitSetting[]> {
   const found = await repositoryAt(folder, workspace)
   if (found) return 'refused' in found ? [] : found.repository.settings
+  const key = `${folder}\0${homedir()}`
+  const before = keptIn(knownSettings, key)
+  if (before) return before.value
+  const began = BigInt(Date.now()) * 1_000_000n
   const answer = await askGit(['config', ...listing], folder, workspace)
-  return 'refused' in answer ? [] : settingsIn(answer.output, folder)
+  if ('refused' in answer) return []
+  const settings = settingsIn(answer.output, folder)
+  keep(knownSettings, key, settings, settingFiles(settings), began)
+  return settings
 }
 
 /** What one configuration file says, as if it were a repository's own; `undefined` when git cannot read it. */
@@ -129,15 +143,32 @@ function filesOf(folder: string, { path, common, top, settings }: Repository): s
     if (at === top || dirname(at) === at) break
   }
   const own = ['HEAD', 'commondir', 'config', 'config.worktree', 'gitdir'].flatMap((name) => [join(path, name), join(common, name)])
-  const users = ['.gitconfig', '.config/git/config'].map((name) => join(homedir(), name))
-  return [...new Set([...way, ...own, ...users, '/etc/gitconfig', ...settings.flatMap(({ file }) => file ?? [])])]
+  return [...new Set([...way, ...own, ...settingFiles(settings)])]
 }
 
-function keep(folder: string, found: FoundRepository, files: string[], began: bigint): void {
+/** The files of settings outside of the repository, and those that git names. */
+function settingFiles(settings: readonly GitSetting[]): string[] {
+  const users = [join(homedir(), '.gitconfig'), join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'git/config')]
+  return [...new Set([...users, '/etc/gitconfig', ...settings.flatMap(({ file }) => file ?? []), ...settings.flatMap(includedFile)])]
+}
+
+/** The file that a setting includes; git names one without settings nowhere else. */
+function includedFile({ file, key, value }: GitSetting): string[] {
+  if (key !== 'include.path' && !/^includeif\..*\.path$/s.test(key)) return []
+  if (value.startsWith('~/')) return [join(homedir(), value.slice(2))]
+  return [file === undefined ? value : resolve(dirname(file), value)]
+}
+
+function keptIn<T>(answers: Map<string, Kept<T>>, key: string): Kept<T> | undefined {
+  const before = answers.get(key)
+  return before && stateOf(before.files) === before.state ? before : undefined
+}
+
+function keep<T>(answers: Map<string, Kept<T>>, key: string, value: T, files: string[], began: bigint): void {
   const newest = files.map((file) => bigStat(file)).reduce((latest, stat) => (stat && !stat.isDirectory() && stat.ctimeNs > latest ? stat.ctimeNs : latest), 0n)
-  known.delete(folder)
-  if (known.size >= mostKnown) known.clear()
-  if (began - newest > tick_ns) known.set(folder, { found, files, state: stateOf(files) })
+  answers.delete(key)
+  if (answers.size >= mostKnown) answers.clear()
+  if (began - newest > tick_ns) answers.set(key, { value, files, state: stateOf(files) })
 }
 
 const stateOf = (files: string[]): string => files.map((file) => fileState(file)).join()

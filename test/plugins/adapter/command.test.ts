@@ -1,22 +1,23 @@
+import { execFileSync } from 'node:child_process'
 import { chmod, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { JsonObject, Result } from 'vtcode'
+import { holdForFile } from '../../support/held.js'
 import { fc, runs } from '../../support/property.js'
 
 interface Bench extends AsyncDisposable {
   booted: Booted
   plugins: TempWorkspace
-  call(input?: JsonObject): Promise<Result>
+  call(input?: JsonObject, tool?: string): Promise<Result>
 }
 
-// Prints its arguments, environment and standard input as one document.
-const teller = `#!${process.execPath}
-let input = ''
-process.stdin.on('data', (chunk) => (input += chunk)).on('end', () => {
-  console.log(JSON.stringify({ argv: process.argv.slice(2), env: process.env, cwd: process.cwd(), input }))
-})
+// Prints its arguments, environment and standard input as one document. Python starts in a fraction of the time of Node.
+const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim()
+const teller = `#!${python} -IS
+import json, os, sys
+print(json.dumps({'argv': sys.argv[1:], 'env': dict(os.environ), 'cwd': os.getcwd(), 'input': sys.stdin.read()}))
 `
 const properties = {
   a: { type: 'string' },
@@ -29,16 +30,16 @@ const properties = {
   range: { type: 'object', properties: { start: { type: 'integer' } } },
 }
 
-/** A kernel with the command tool `tool`; manifests are JSON, which is YAML too. */
-async function bench(manifest: JsonObject, files: Record<string, string> = {}): Promise<Bench> {
-  const whole = { name: 'tool', description: 'A tool.', input: { properties }, parse: 'json', ...manifest }
-  const plugins = await tempWorkspace({ 'tool.yaml': JSON.stringify(whole), tell: teller })
+/** A kernel with command tools by their names; manifests are JSON, which is YAML too. */
+async function benchOf(manifests: Record<string, JsonObject>, files: Record<string, string> = {}): Promise<Bench> {
+  const texts = Object.entries(manifests).map(([name, manifest]) => [`${name}.yaml`, JSON.stringify({ name, description: 'A tool.', input: { properties }, parse: 'json', ...manifest })])
+  const plugins = await tempWorkspace({ ...Object.fromEntries(texts), tell: teller })
   await chmod(join(plugins.root, 'tell'), 0o755)
-  const booted = await bootKernel({ manifests: [join(plugins.root, 'tool.yaml')], files, env: { VTCODE_TEST_GIVEN: 'given' } })
+  const booted = await bootKernel({ manifests: texts.map(([file]) => join(plugins.root, file!)), files, env: { VTCODE_TEST_GIVEN: 'given' } })
   return {
     booted,
     plugins,
-    call: (input = {}) => booted.call('tool', input),
+    call: (input = {}, tool = 'tool') => booted.call(tool, input),
     async [Symbol.asyncDispose]() {
       await booted[Symbol.asyncDispose]()
       await plugins[Symbol.asyncDispose]()
@@ -46,6 +47,7 @@ async function bench(manifest: JsonObject, files: Record<string, string> = {}): 
   }
 }
 
+const bench = (manifest: JsonObject, files?: Record<string, string>): Promise<Bench> => benchOf({ tool: manifest }, files)
 const argvOf = (result: Result): unknown => (result.ok ? result.output.argv : result.error)
 
 describe('the argv template', () => {
@@ -68,9 +70,17 @@ describe('the argv template', () => {
     [['{file}'], { file: '-rf' }, ['./-rf']],
     [['{file}'], { file: 'src/../src/a.ts' }, ['src/a.ts']],
   ]
+  /** One kernel that has a tool for each template. */
+  let all: Bench
+  const templates: unknown[][] = []
+  const toolOf = (run: unknown[]): string => `tool_${templates.indexOf(run)}`
+  beforeAll(async () => {
+    templates.push(...[...rendered, ...refused, ...invalid].map(([run]) => run))
+    const manifests = templates.map((run, at) => [`tool_${at}`, { run: at < templates.length - invalid.length ? ['./tell', ...run] : run }])
+    all = holdForFile(await benchOf(Object.fromEntries(manifests)))
+  })
   it.each(rendered)('renders %j with %j as %j', async (run, input, argv) => {
-    await using made = await bench({ run: ['./tell', ...run] })
-    expect(argvOf(await made.call(input))).toEqual(argv)
+    expect(argvOf(await all.call(input, toolOf(run)))).toEqual(argv)
   })
 
   it('names the workspace and the folder of the plugin', async () => {
@@ -91,8 +101,7 @@ describe('the argv template', () => {
     [['{list...}'], { list: Array.from({ length: 20 }, () => 'x'.repeat(100_000)) }, 'more than 1 MiB together'],
   ]
   it.each(refused.map(([run, input, what]) => [what, run, input] as const))('refuses %s', async (_, run, input) => {
-    await using made = await bench({ run: ['./tell', ...run] })
-    matches(await made.call(input), { ok: false, error: { code: 'VT_COMMAND_ARGUMENT', retryable: false } })
+    matches(await all.call(input, toolOf(run)), { ok: false, error: { code: 'VT_COMMAND_ARGUMENT', retryable: false } })
   })
 
   it('may allow a dash by name', async () => {
@@ -100,7 +109,7 @@ describe('the argv template', () => {
     expect(argvOf(await made.call({ a: '-rf' }))).toEqual(['-rf'])
   })
 
-  it.each([
+  const invalid: [run: unknown[]][] = [
     [['{a}']],
     [['./tell', '{missing}']],
     [['./tell', '{__proto__}']],
@@ -114,9 +123,9 @@ describe('the argv template', () => {
     [['env', 'python3', '-c', 'print({a})']],
     [['node', '--eval={a}']],
     [['node', '-e', { if: 'a', then: ['{a}'] }]],
-  ])('is refused as a manifest: %j', async (run) => {
-    await using made = await bench({ run })
-    matches(await made.call({ a: 'x' }), { ok: false, error: { code: 'VT_MANIFEST_INVALID' } })
+  ]
+  it.each(invalid)('is refused as a manifest: %j', async (run) => {
+    matches(await all.call({ a: 'x' }, toolOf(run)), { ok: false, error: { code: 'VT_MANIFEST_INVALID' } })
   })
 
   it('never makes two arguments of one value, and never reads a value as template', async () => {
@@ -126,7 +135,7 @@ describe('the argv template', () => {
       fc.asyncProperty(nasty, fc.array(nasty, { maxLength: 3 }), async (a, list) => {
         expect(argvOf(await made.call({ a, list }))).toEqual([`x${a}`, `--y=${a}`, '--', a, ...list.map((item) => `<${item}>`)])
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(12) },
     )
   })
 })

@@ -134,16 +134,14 @@ describe('a policy in a process of its own', () => {
       'guard.yaml': 'name: guard\nkind: policy\ndescription: Judges.\nslots: [unified_search/grep]\nmodule: ./guard.js\n',
       'guard.js': "export default async ({ input }) => { if (input.pattern.startsWith('spin')) for (;;); if (input.pattern === 'no') return { deny: 'Not this.' } }\n",
     })
-    await using mine = await bootKernel({ manifests: [place.root], waits: { policy: 8000 }, config: { plugins: { isolate: 'auto', quarantine_after: 2 } }, files: { 'a.txt': 'one\n' } })
+    await using mine = await bootKernel({ manifests: [place.root], waits: { policy: 4000 }, config: { plugins: { isolate: 'auto', quarantine_after: 1 } }, files: { 'a.txt': 'one\n' } })
     const grep = (pattern: string) => mine.call('unified_search', { action: 'grep', pattern })
     matches(await grep('one'), { ok: true })
     const usual = (await processesOf(mine.home)).length
-    // More often than a plugin may fail before it is left alone.
-    for (let round = 0; round < 2; round += 1) {
-      matches(await grep(`spin ${round}`), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 're:.*guard.*' } })
-      matches(await grep('one'), { ok: true })
-      matches(await grep(`no`), { ok: false, error: { code: /0/.test(String(round)) ? 'VT_POLICY_DENIED' : 're:VT_POLICY_(DENIED|REPEATED)' } })
-    }
+    // As often as a plugin may fail before it is left alone.
+    matches(await grep('spin'), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 're:.*guard.*' } })
+    matches(await grep('one'), { ok: true })
+    matches(await grep('no'), { ok: false, error: { code: 'VT_POLICY_DENIED' } })
     await expect.poll(async () => (await processesOf(mine.home)).length).toBeLessThanOrEqual(usual)
   })
 })
@@ -224,7 +222,7 @@ describe('a module in a process of its own', () => {
       ['dies', 'process.exit(1)', 'VT_POLICY_DENIED'],
     ] as const) {
       await using place = await tempWorkspace({ [`${name}.yaml`]: policy(name), [`${name}.js`]: action(body), 'good.yaml': files['good.yaml']!, 'good.js': files['good.js']! })
-      await using mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' } } })
+      await using mine = await bootKernel({ manifests: [place.root], waits: { policy: 60_000 }, config: { plugins: { isolate: 'auto' } } })
       matches(await mine.call('good', {}), code ? { ok: false, error: { code } } : { ok: true })
     }
   })
@@ -239,7 +237,7 @@ describe('a module in a process of its own', () => {
       'good.yaml': files['good.yaml']!,
       'good.js': files['good.js']!,
     })
-    await using mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' } } })
+    await using mine = await bootKernel({ manifests: [place.root], waits: { compactor: 60_000 }, config: { plugins: { isolate: 'auto' } } })
     const result = await mine.call('good', {})
     matches(result, { ok: true, output: {}, notices: [{ code: 'VT_COMPACT_IGNORED' }] })
     expect(result.ok && Object.keys(result.output)).toEqual([])

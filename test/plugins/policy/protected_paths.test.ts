@@ -5,6 +5,7 @@ import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { Approval, JsonObject, Mode, Result } from 'vtcode'
+import { hold, holdForFile } from '../../support/held.js'
 import { vtcode } from '../../support/program.js'
 
 let plugins: TempWorkspace
@@ -16,6 +17,13 @@ beforeAll(async () => {
 afterAll(() => plugins[Symbol.asyncDispose]())
 
 const boot = (mode: Mode, files: Record<string, string> = {}): Promise<Booted> => bootKernel({ mode, files, manifests: [plugins.root] })
+/** Returns the kernel of this file that has the name; its calls change nothing. */
+const kernels = new Map<string, Promise<Booted>>()
+function shared(name: string, open: () => Promise<Booted>): Promise<Booted> {
+  if (!kernels.has(name)) kernels.set(name, open().then(holdForFile))
+  return kernels.get(name)!
+}
+const kernelOf = (mode: Mode): Promise<Booted> => shared(mode, () => boot(mode))
 const word = (result: Result): string =>
   result.ok ? 'run' : { VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code
 const put = async (booted: Booted, input: JsonObject): Promise<string> => word(await booted.call('put', input))
@@ -24,7 +32,7 @@ describe('protected paths', () => {
   const sealed = ['.git/config', '.git/hooks/pre-commit', 'sub/module/.git/hooks/x', '.GIT/config', '.Git', '.git', '.vtcode/tool-policy.json', '.vtcode', '.VTCODE/config.yaml', '.vtcode/plans', 'a/../.git/x', '.vtcode/plans/.git/config', '.vtcode/plans/a/.GIT/hooks/x', '.vtcode/plans/../config.yaml']
   it.each(sealed)('%s is denied in every mode, whether it exists or not, and no approver changes that', async (path) => {
     for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) {
-      await using booted = await boot(mode)
+      const booted = await kernelOf(mode)
       expect([mode, word(await booted.call('put', { path }, { approve: () => true }))]).toEqual([mode, 'deny'])
     }
   })
@@ -32,15 +40,15 @@ describe('protected paths', () => {
   const guarded = ['.vscode/tasks.json', '.VSCode/settings.json', 'sub/.vscode/launch.json', 'app.code-workspace', '.cursor/mcp.json', '.gemini/settings.json', '.codex/config.toml', '.zed/tasks.json', '.devcontainer/devcontainer.json', '.devcontainer.json', '.idea/workspace.xml', 'opencode.json', '.opencode/plugin/a.ts', '.githooks/pre-push', '.envrc', '.gitmodules', 'sub/.vtcode/config.yaml', '.h\u200busky/pre-commit', 'vtcode.config.ts', 'vtcode.config.yaml', '.mcp.json', '.agents/skills/x/SKILL.md', '.claude/settings.json', '.husky/pre-commit', '.bashrc', 'home/.zshrc', '.Profile', 'sub/.mcp.json', '.vtcode/plans/.envrc', '.vtcode/plans/a/.vscode/tasks.json', '.vtcode/plans/vtcode.config.json',
     '.pre-commit-config.yaml', 'sub/lefthook.yml', '.lefthook.yaml', 'lefthook-local.yml', '.overcommit.yml', 'lefthook.toml', '.git-hooks/pre_commit/a.rb', '.hg/hgrc', 'sub/.jj/repo/config.toml', '.github/hooks/a.json', '.pi/extensions/a.ts', '.helix/languages.toml', '.kilocode/mcp.json', 'mise.toml', 'mise.local.toml', '.mise.toml', '.config/mise/conf.d/a.toml', 'mise/config.toml', '.vimrc', '.exrc', '.nvim.lua', '.kiro/settings/mcp.json', '.windsurf/hooks.json', '.roo/mcp.json', '.amazonq/mcp.json', '.continue/mcpServers/a.yaml', '.junie/mcp/mcp.json', 'crush.json', '.vs/mcp.json', '.Rprofile', 'sub/.pdbrc', '.aider.conf.yml', '.openhands/setup.sh', '.gitpod.yml', 'devbox.json', '.vs/tasks.vs.json', 'a.sublime-project', '.run/a.run.xml']
   it.each(guarded)('%s is asked for, in full-auto too', async (path) => {
-    await using auto = await boot('auto')
-    await using full = await boot('full-auto')
+    const auto = await kernelOf('auto')
+    const full = await kernelOf('full-auto')
     expect(await put(auto, { path })).toBe('ask')
     expect(word(await auto.call('put', { path }, { approve: () => true }))).toBe('run')
     expect(await put(full, { path })).toBe('ask')
   })
 
   it.each(['.gitignore', '.github/workflows/ci.yml', 'git/config', '.vtcode/plans/next.md', 'src/.vtcodex', 'docs/.git.md', 'vtcode.configs', '.env', 'package.json', '.npmrc', '.gitattributes', '.tool-versions', '.nvmrc', 'Makefile', 'mise/tasks/build', 'src/mise.ts', '.vs/slnx.sqlite', 'lefthook/README.md', '.gdbinit', '.dir-locals.el'])('%s is an ordinary path', async (path) => {
-    await using booted = await boot('auto')
+    const booted = await kernelOf('auto')
     expect(await put(booted, { path })).toBe('run')
   })
 
@@ -149,7 +157,9 @@ describe('protected paths', () => {
     for (const mode of ['auto', 'full-auto'] as const) {
       const config = { automation: { full_auto: { enabled: true, allowed_tools: ['unified_file'] } } }
       for (const [input, expected] of moves) {
-        await using booted = await bootKernel({ mode, files, config })
+        const open = () => bootKernel({ mode, files, config })
+        // A move that runs changes what the next one finds.
+        const booted = expected === 'run' ? hold(await open()) : await shared(`moves ${mode}`, open)
         expect([mode, input, word(await booted.call('unified_file', input))]).toEqual([mode, input, expected])
         if (expected !== 'run') for (const [path, text] of Object.entries(files)) expect(await booted.read(path)).toBe(text)
       }
@@ -194,7 +204,7 @@ describe('protected paths', () => {
   })
 
   it('say that nothing was changed and who can change it', async () => {
-    await using booted = await boot('auto')
+    const booted = await kernelOf('auto')
     matches(await booted.call('put', { path: '.git/config' }), {
       ok: false,
       error: { code: 'VT_POLICY_DENIED', message: "re:'.git/config'.*", hint: 're:Nothing was done.*', details: { not_applied: true, say: 're:Not applied\\..*' } },
@@ -212,7 +222,7 @@ describe('a command', () => {
     'dd if=a.txt of=.git/config', 'sed -i s/a/b/ .git/config', 'sed -i.bak -e s/a/b/ .git/config', 'perl -pi -e s/a/b/ .git/config', 'touch .git/config', 'truncate -s 0 .git/config', 'rm -rf .git', 'rm .vtcode/tool-policy.json', 'chmod +x .git/hooks/x', 'rsync -a src/ .git/', 'curl -s -o .git/config http://localhost', 'curl --output=.git/config http://localhost', 'wget -O .git/config http://localhost', 'git config --file .git/config core.pager x', 'git config -f .git/config core.pager x',
     'cd .git && echo x > config', 'cd .git; touch config', 'F=.git/config; echo x > $F', 'F=.git/config; cp a.txt "$F"', 'for f in .git/config; do echo x > "$f"; done', "sh -c 'echo x > .git/config'", 'env tee .git/config', 'sudo tee .git/config', 'find . -name a.txt -exec cp {} .git/config \\;', 'echo .git/config | xargs touch .git/config', "eval 'echo x > .git/config'", 'echo x > src/../.git/config', 'echo x > "$(true)" > .git/config', 'echo x > .GIT/config', 'mkdir -p .vtcode/plugins/x', 'tar -xf a.tar -C .git', 'sort -o .git/config a.txt', 'bash <<E\necho x > .git/config\nE',
   ])('that writes a protected file by its words is denied where the slot is allowed: %s', async (command) => {
-    await using made = await open('auto')
+    const made = await shared('commands', () => open('auto'))
     const before = await made.read('.git/config')
     expect(word(await made.call('unified_exec', { action: 'run', command }, { approve: () => true }))).toBe('deny')
     expect([await made.read('.git/config'), await made.read('.vtcode/tool-policy.json')]).toEqual([before, files['.vtcode/tool-policy.json']])
@@ -231,7 +241,7 @@ describe('a command', () => {
     'git -C .git config -f config a.b c', 'env -C .git tee config', 'env --chdir=.git touch config', 'pushd .git; echo x > config', 'cd -P .git; touch config', 'cd src/../.git && touch config', 'find a.txt -fprint .git/config', 'find .git -name config -delete', 'find .git -name config -exec touch {} +', 'tar cf .git/config a.txt', 'split a.txt .git/config', 'time -o .git/config ls',
     `python3 -c 'open(".git/config","w")'`, `awk 'BEGIN{print > ".git/config"}'`, "sed -n 'w .git/config' a.txt", "ex -sc 'w! .git/config|q' a.txt", 'mktemp .git/XXXX', 'set -- .git/config; echo x > $1', 'printf -v F .git/config; echo x > $F', 'npm install --prefix .git', 'setfacl -m u:x:r .git/config',
   ])('that may write a protected file, by a pattern, a folder or a program nobody knows, is denied: %s', async (command) => {
-    await using made = await open('auto')
+    const made = await shared('commands', () => open('auto'))
     const before = await made.read('.git/config')
     expect(word(await made.call('unified_exec', { action: 'run', command }, { approve: () => true }))).toBe('deny')
     expect(await made.read('.git/config')).toBe(before)

@@ -221,7 +221,7 @@ describe('output', () => {
     expect(answer.next).toEqual({ tool: 'unified_exec', input: { action: 'inspect', spool_path: path } })
   })
 
-  const size = rounds(150, 1000) * 1_000_000
+  const size = rounds(72, 1000) * 1_000_000
   it(`of ${size} bytes on each stream stays within memory, is counted exactly and kept to its limit on disk`, async () => {
     global.gc?.()
     const before = process.memoryUsage().rss

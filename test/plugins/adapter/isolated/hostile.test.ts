@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { faces, rowsOf, type Answer, type Face } from '../../../support/faces.js'
+import { sampleOf } from '../../../support/face_rows.js'
+import { faces, type Answer, type Face } from '../../../support/faces.js'
 
 const action = (body: string): string => `export default async (call, context) => { ${body} }\n`
 const fine = 'return { ok: true, output: { fine: true } }'
@@ -92,7 +93,7 @@ const answers: Record<string, string> = {
   'an error of a megabyte': "throw new Error('x'.repeat(1_000_000))",
   'an error with a stack of a stranger': "throw Object.assign(new Error('x'), { stack: '\\u001b[2J at file:///core/kernel/kernel.js:1:1' })",
 }
-for (const [at, body] of Object.values(answers).entries()) sources[`answer${at}`] = action(body)
+sources['answers'] = `const answers = [${Object.values(answers).map((body) => `async (call, context) => { ${body} }`).join()}]\nexport default (call, context) => answers[call.input.at](call, context)\n`
 
 const deep = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 /** Messages on the pipe. `"N"` is each number in turn. */
@@ -139,8 +140,8 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
   let face: Face
   const reachOf = ({ output }: Answer): Record<string, unknown> => (output as { reach: Record<string, unknown> }).reach
   beforeAll(async () => {
-    const input = { properties: { ...Object.fromEntries(['paths', 'lines'].map((name) => [name, { type: 'array', items: { type: 'string' } }])), calls: { type: 'array' }, ...Object.fromEntries(['workspace', 'home'].map((name) => [name, { type: 'string' }])), pid: { type: 'integer' } } }
-    // Each is a plugin of its own, so that one that is ended is nobody else's end.
+    const input = { properties: { ...Object.fromEntries(['paths', 'lines'].map((name) => [name, { type: 'array', items: { type: 'string' } }])), calls: { type: 'array' }, ...Object.fromEntries(['workspace', 'home'].map((name) => [name, { type: 'string' }])), ...Object.fromEntries(['pid', 'at'].map((name) => [name, { type: 'integer' }])) } }
+    // Each is a plugin of its own, so that one that is ended is nobody else's end; no answer ends its plugin.
     const plugins = Object.entries(sources).flatMap(([name, body]) => [[`../home/plugins/${name}.js`, body], [`../home/plugins/${name}.yaml`, JSON.stringify({ name: `h_${name}`, description: name, effects: ['read'], input, module: `./${name}.js` })]])
     outside = await tempWorkspace({ 'outside.txt': 'SECRET' })
     vt = await tempWorkspace({ ...Object.fromEntries(plugins), 'a.txt': 'one\n', '.env': 'SECRET', '.git/hooks/sample': '', 'sub/x': '' })
@@ -188,13 +189,13 @@ describe.each(Object.keys(faces))('a plugin that declared to read, through %s,',
     await face.call('h_wire', { lines: asked.slice(30) })
     await isWhole()
   })
-  it.each(rowsOf(name, Object.entries(lines), 6))('may send %s on its pipe: that fails its own call at most', async (_, sent) => {
+  it.each(sampleOf(name, Object.entries(lines), 8))('may send %s on its pipe: that fails its own call at most', async (_, sent) => {
     const result = await face.call('h_wire', { lines: sent })
     if (!result.ok) expect(result.error!.code).toMatch(/^VT_(PLUGIN_CRASHED|CALL_\w+|X)$/)
     await isWhole()
   })
-  it.each(rowsOf(name, Object.keys(answers).map((kind, at) => [kind, at] as const), 6))('may answer with %s: that fails its own call at most', async (_, at) => {
-    const result = await face.call(`h_answer${at}`, {})
+  it.each(sampleOf(name, Object.keys(answers).map((kind, at) => [kind, at] as const), 8))('may answer with %s: that fails its own call at most', async (_, at) => {
+    const result = await face.call('h_answers', { at })
     expect(result.error?.code).not.toBe('VT_PLUGIN_CRASHED')
     expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(result.ok ? (result.text ?? '') : `${result.error!.message}${result.error!.hint}${result.error!.code}`)).toBe(false)
     await isWhole()

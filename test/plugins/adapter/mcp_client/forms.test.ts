@@ -4,7 +4,8 @@ import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Asker, Config, JsonObject } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
-import { faces, rowsOf, type Face } from '../../../support/faces.js'
+import { sampleOf } from '../../../support/face_rows.js'
+import { faces, type Face } from '../../../support/faces.js'
 
 type Questions = Parameters<Asker>[0]
 
@@ -147,7 +148,7 @@ describe.each(Object.keys(faces))('a form of a server, through %s', (name) => {
     return output.answers ?? output.result!.answers
   }
 
-  it.each(rowsOf(name, Object.entries(forms), 10))('stays in its place, whatever it holds: %s', async (_, hostile) => {
+  it.each(sampleOf(name, Object.entries(forms), 13))('stays in its place, whatever it holds: %s', async (_, hostile) => {
     expect(await asked(hostile), 'the call ends, and its form has one answer').toHaveLength(1)
     const atTerminal = name === 'the command line'
     for (const text of shown) {

@@ -3,24 +3,32 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
-import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { Config, Mode } from 'vtcode'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { holdForFile } from '../../../support/held.js'
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
 const person = ['-c', 'user.name=a', '-c', 'user.email=a@example.org']
 const git = (cwd: string, ...args: string[]): string => spawnSync('git', [...person, ...args], { cwd, encoding: 'utf8' }).stdout
 
+const committed = { 'a.txt': 'one\n', '.env': 'KEY=1\n', 'sub/b.txt': 'b\n' }
+/** A repository whose folder of git is copied. */
+let template: TempWorkspace
+beforeAll(async () => {
+  template = holdForFile(await tempWorkspace(committed))
+  git(template.root, 'init', '-q', '-b', 'main')
+  git(template.root, 'add', '.')
+  git(template.root, 'commit', '-qm', 'first')
+})
+
 /** A real repository with one commit and a change. The user's own configuration starts a program at everything that can. */
 async function repository({ mode = 'auto', policy, sandbox = 'off' }: { mode?: Mode; policy?: Config['policy']; sandbox?: 'off' | 'auto' } = {}): Promise<Booted> {
   const config = { sandbox: { mode: sandbox }, automation: { full_auto: { enabled: true, allowed_tools: [] } }, manifests: ['!builtin:repeats', '!builtin:duplicate_calls'], ...(policy && { policy }) } as Config
-  const made = await bootKernel({ mode, config, files: { 'a.txt': 'one\n', '.env': 'KEY=1\n', 'sub/b.txt': 'b\n' } })
-  git(made.root, 'init', '-q', '-b', 'main')
-  git(made.root, 'add', '.')
-  git(made.root, 'commit', '-qm', 'first')
-  await writeFile(join(made.root, 'a.txt'), 'two\n')
+  const made = await bootKernel({ mode, config, files: { ...committed, 'a.txt': 'two\n' } })
+  await cp(join(template.root, '.git'), join(made.root, '.git'), { recursive: true })
   return made
 }
 const say = async (made: Booted, command: string | string[], input: object = {}): Promise<string> => {
@@ -251,11 +259,15 @@ describe('a repository that wants a program started, or a file shown', () => {
       'attr.tree', 'pretty.x', 'format.pretty', 'diff.x.textconv', 'submodule.x.update', 'status.submoduleSummary', 'diff.ignoreSubmodules', 'mailmap.file', 'extensions.unheard',
     ]
     await using made = await repository()
+    const config = join(made.root, '.git/config')
+    const before = await readFile(config, 'utf8')
     for (const key of keys) {
-      git(made.root, 'config', key, program(made))
+      const [section, ...names] = key.split('.')
+      const name = names.pop()
+      await writeFile(config, `${before}[${section}${names.map((subsection) => ` "${subsection}"`).join('')}]\n\t${name} = "${program(made)}"\n`)
       expect([key, await wrong(made, ['git status'])]).toEqual([key, []])
-      git(made.root, 'config', '--unset', key)
     }
+    await writeFile(config, before)
     expect(await say(made, 'git diff')).toBe('run')
   })
 
@@ -438,6 +450,24 @@ describe('what the user owns', () => {
       matches(await made.call('unified_exec', { action: 'run', command: 'git diff ' }, { approve: () => true }), { ok: true, output: { stdout: 're:shown by mine a\\.txt [^]*' } })
       expect(await say(made, 'git status')).toBe('run')
       expect(await say(made, 'git show')).toBe('run')
+    } finally {
+      process.env['HOME'] = HOME
+    }
+  })
+
+  it.each(['in a repository', 'outside of one'])('is a file that their configuration includes and that appears later: the next look sees it, %s', async (place) => {
+    await using made = place === 'in a repository' ? await repository() : await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' }, manifests: ['!builtin:duplicate_calls'] }, files: { 'a.txt': '' } })
+    const home = join(made.root, 'home')
+    await mkdir(home)
+    await writeFile(join(home, '.gitconfig'), '[include]\n\tpath = more\n')
+    const { HOME } = process.env
+    process.env['HOME'] = home
+    try {
+      // Nothing is kept of files that changed a moment ago.
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      for (let round = 0; round < 2; round += 1) expect(await say(made, 'git diff')).toBe('run')
+      await writeFile(join(home, 'more'), '[diff]\n\texternal = echo shown by mine\n')
+      expect(await say(made, 'git diff')).toBe('ask')
     } finally {
       process.env['HOME'] = HOME
     }
