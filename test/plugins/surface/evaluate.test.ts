@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { hold } from '../../support/inside.js'
 import { checkLog } from '../../support/invariants.js'
+import { samplePoints } from '../../support/sample.js'
 import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
 import { building, byRole, diligent, fails, json, mark, passes, plan, replan, roleOf, scores, textOf, write } from '../../support/planned.js'
 
@@ -283,10 +284,10 @@ describe('what is kept of it', () => {
     }
     const whole = await play()
     expect(whole).toMatchObject({ outcome_code: 'success', verified: true, count: 2, plans: 1, revisions: 1 })
-    const all = Array.from({ length: whole.writes - 2 }, (_, at) => at + 2)
-    const played: (Awaited<ReturnType<typeof play>> & { n: number })[] = []
-    for (let at = 0; at < all.length; at += 2) played.push(...(await Promise.all(all.slice(at, at + 2).map(async (n) => ({ n, ...(await play(n)) })))))
-    for (const { n, outcome_code, verified, count, plans, revisions } of played) {
+    // The plan is made between the third write and the first phase of building.
+    const points = Array.from({ length: whole.writes - 2 }, (_, index) => index + 2)
+    for (const n of samplePoints(points, 5, [3, whole.built - 1, whole.built])) {
+      const { outcome_code, verified, count, plans, revisions } = await play(n)
       expect({ n, outcome_code, verified }).toEqual({ n, outcome_code: 'success', verified: true })
       // What the evaluation found is in the tracker before the revision is written down: then it may be accepted without one.
       expect(revisions, `after ${n}`).toBeLessThanOrEqual(1)
