@@ -151,7 +151,8 @@ describe('the commands that prove the work', () => {
       script: [create({ description: 'a', status: 'completed', verify: `${sleep}; true` }), done, done, done, done],
       settings: allow('sleep *', 'true'), harness: { verification: { timeout_secs: 1 } },
     })
-    expect(said[0]).toContain('was stopped after 1 s')
+    // The time is measured: a busy machine stops the command later than after the limit of 1 s.
+    expect(said[0]).toMatch(/was stopped after [1-9]\d* s/)
     expect(end.outcome_code).toBe('verification_failed')
     expect(await eventually(() => processesWith(sleep).length === 0)).toBe(true)
   })
