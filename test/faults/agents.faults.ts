@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { samplePoints } from '../support/sample.js'
 import { checkLog, checkMemory, checkMessages } from '../support/invariants.js'
 import { call, home, logOf, startPeer, vtcode, type Answer, type Home } from '../support/peer.js'
 
@@ -28,12 +29,21 @@ function recordsIn(place: Home, id: string): any[] {
 
 describe('a conversation with three agents at work', () => {
   it('killed behind any write of a journal comes to the same end: each agent is there once and ended, with what it reported by then', async () => {
-    for (let n = 1; ; n += 1) {
+    const explore = async (kill: number) => {
       const peer = await startPeer(Array.from({ length: 40 }, () => answer))
       const place = await home(peer, { 'a.txt': 'a\n' })
       held.push(peer, place)
-      const killed = await vtcode(place, ['exec', '--mode', 'auto', '--session-id', 'ses_parent', 'Explore.'], { node: ['--import', killing], env: { KILL_AFTER: String(n) } })
-      if (killed.code !== null) return expect(n).toBeGreaterThan(40)
+      const steps = join(place.home, 'steps')
+      const { code } = await vtcode(place, ['exec', '--mode', 'auto', '--session-id', 'ses_parent', 'Explore.'], { node: ['--import', killing], env: { KILL_AFTER: String(kill), STEPS: steps } })
+      return { peer, place, code, writes: Number(readFileSync(steps, 'utf8')) }
+    }
+    const { code, writes } = await explore(0)
+    expect(code).toBe(0)
+    expect(writes).toBeGreaterThan(40)
+    const points = Array.from({ length: writes - 1 }, (_, index) => index + 1)
+    for (const n of samplePoints(points, 8)) {
+      const { peer, place, code } = await explore(n)
+      expect(code, `killed after ${n}`).toBe(null)
       const about = `after ${n} writes`
       const before = new Map(recordsIn(place, 'ses_parent').flatMap(({ kind, child }) => (kind === 'child' ? [[child.id, child.status]] : [])))
       // The turn that was interrupted goes on, or gives way to a new task.

@@ -123,6 +123,10 @@ export async function restart({ root: workspace, home }: Scene): Promise<void> {
   await kernel.close()
 }
 
+/** Returns all moments in soak, else the first and the last of each thread. */
+export const ends = (all: readonly Strike[]): Strike[] =>
+  soak ? [...all] : all.filter(({ thread }, index) => all[index - 1]?.thread !== thread || all[index + 1]?.thread !== thread)
+
 /** Runs over a list with a few at a time. */
 export async function each<T>(list: readonly T[], run: (item: T) => Promise<void>, atOnce = 3): Promise<void> {
   const left = [...list]

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { deeds, lay, moments, restart, stateOf, strike } from './deeds.js'
+import { deeds, ends, lay, moments, restart, soak, stateOf, strike, type Deed } from './deeds.js'
 import { scene, Server, trace, type Call } from './process.js'
 
 const failures = [
@@ -18,14 +18,21 @@ const failures = [
   ['fchmod,chmod', 'EPERM'],
   ['mkdir,mkdirat', 'ENOSPC'],
 ] as const
+/** Returns all failures in soak, else one of each kind of call; which one differs from deed to deed. */
+const failuresOf = (deed: Deed) =>
+  failures.filter(([calls], index) => {
+    const first = failures.findIndex(([others]) => others === calls)
+    const count = failures.filter(([others]) => others === calls).length
+    return soak || index - first === deeds.indexOf(deed) % count
+  })
 
 describe.each(deeds)('$name', (deed) => {
   it('of which a step fails is an error with all old, or done', async () => {
     const at = await moments(deed)
     const stage = scene()
     const server = await Server.start(stage)
-    for (const [calls, error] of failures) {
-      for (const moment of at(calls)) {
+    for (const [calls, error] of failuresOf(deed)) {
+      for (const moment of ends(at(calls))) {
         const title = `${calls} ${error} ${JSON.stringify(moment)}`
         const folder = `${error}-${calls.slice(0, 5)}-${moment.thread}-${moment.when}`
         lay(deed, stage, folder)

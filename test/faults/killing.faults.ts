@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { deeds, each, lay, moments, restart, soak, stateOf, steps, strike } from './deeds.js'
+import { samplePoints } from '../support/sample.js'
 import { scene, Server } from './process.js'
 
 describe.each(deeds)('$name', (deed) => {
@@ -7,7 +8,7 @@ describe.each(deeds)('$name', (deed) => {
     const at = await moments(deed)
     const strikes = Object.entries(steps).flatMap(([step, calls]) => at(calls).map((moment) => ({ step, calls, ...moment })))
     expect(strikes.length).toBeGreaterThan(8)
-    await each(strikes, async ({ calls, ...moment }) => {
+    await each(samplePoints(strikes, 6), async ({ calls, ...moment }) => {
       const stage = scene()
       lay(deed, stage, 'x')
       const server = await Server.start(stage)
@@ -31,7 +32,7 @@ const count = (text: string | undefined): number => Number(/\d+/.exec(text!)![0]
 describe('a server', () => {
   it('killed at any moment leaves whole files, and a patch of two as one', async () => {
     const stage = scene({ x: 'count 0\n', y: 'count 0\n', z: `${filler}count 0\n` })
-    for (let round = 0; round < (soak ? 1000 : 50); round++) {
+    for (let round = 0; round < (soak ? 1000 : 6); round++) {
       const server = await Server.start(stage)
       const [at, zAt] = [count(stage.text('x')), count(stage.text('z'))]
       const hunk = (i: number) => `-count ${at + i}\n+count ${at + i + 1}\n`

@@ -2,6 +2,7 @@ import { mkdtempSync, cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { samplePoints } from '../support/sample.js'
 import { checkLog, checkMessages } from '../support/invariants.js'
 import { call, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../support/peer.js'
 
@@ -28,19 +29,27 @@ async function scene(): Promise<{ peer: Peer; place: Home; id: string }> {
   return { peer, place, id: session_id }
 }
 
-/** Does something again and again from the same beginning, each time killed one step later, until it comes through. */
+/** Runs a command line from the same files, each time killed after a later step; returns the number of its steps. */
 async function struck(place: Home, args: string[], input: string | undefined, check: (title: string) => Promise<void>): Promise<number> {
   const saved = mkdtempSync(join(tmpdir(), 'vtcode-struck-'))
   cpSync(place.root, saved, { recursive: true })
   try {
-    for (let n = 1; ; n++) {
-      const { code } = await vtcode(place, args, { node: ['--import', killing], env: { KILL_AFTER: String(n), KILL_AT: 'step' }, ...(input !== undefined && { input }) })
-      if (code !== null) return n
-      await check(`${args.join(' ')} killed after step ${n}`)
+    const log = join(place.home, 'steps')
+    const run = (kill: number) => vtcode(place, args, { node: ['--import', killing], env: { KILL_AFTER: String(kill), KILL_AT: 'step', STEPS: log }, ...(input !== undefined && { input }) })
+    const restore = () => {
       // The folder stays the same one: what is sealed belongs to it.
       for (const name of readdirSync(place.root)) rmSync(join(place.root, name), { recursive: true })
       cpSync(saved, place.root, { recursive: true })
     }
+    expect((await run(0)).code).toBe(0)
+    const steps = Number(readFileSync(log, 'utf8'))
+    const points = Array.from({ length: steps - 1 }, (_, index) => index + 1)
+    for (const n of samplePoints(points, 6)) {
+      restore()
+      expect((await run(n)).code, `killed after step ${n}`).toBe(null)
+      await check(`${args.join(' ')} killed after step ${n}`)
+    }
+    return steps
   } finally {
     rmSync(saved, { recursive: true, force: true })
   }

@@ -57,7 +57,7 @@ export async function play(face: Face, scene: Scene): Promise<{ told: Told; logg
   }
   const started = (child: Child): void => void (once && (acted = act(child)))
   const run = (argv: string[], how: Parameters<typeof vtcode>[2]) => vtcode(place, argv, { ...how, ...(face === 'chat' && { input: `${lines.join('\n')}\n` }) })
-  const first = await run(words, { ...(node && { node }), started })
+  const first = await run(words, { ...(node && { node }), ...(once && { started }) })
   over = true
   await acted
   const last = then && face === 'exec' ? await run(then, {}) : first

@@ -6,12 +6,6 @@ import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 /** The number of a long round where one is asked for, else of a short one. */
 export const rounds = (short: number, long: number): number => (process.env.VTCODE_SOAK ? long : short)
 
-/** Returns all items where the long form is asked for, else `few` of them: the first, the last and others spread evenly. */
-export function sample<T>(items: readonly T[], few: number): T[] {
-  const count = rounds(Math.min(few, items.length), items.length)
-  return Array.from({ length: count }, (_, at) => items[count === 1 ? 0 : Math.round((at * (items.length - 1)) / (count - 1))]!)
-}
-
 /** A kernel whose commands run as they are; the sandbox has tests of its own. */
 export const bootExec = ({ config, ...how }: Boot = {}): Promise<Booted> => bootKernel({ ...how, config: { sandbox: { mode: 'off' }, ...config } })
 

@@ -17,13 +17,13 @@ async function scene(script: Parameters<typeof startPeer>[0], async_approval: ob
 const waiting = async (place: Home): Promise<any[]> => JSON.parse((await vtcode(place, ['approvals', 'list', '--json'])).out)
 /** The first question, when it is there. */
 async function question(place: Home): Promise<any> {
-  await expect.poll(() => waiting(place), { interval: 500 }).toHaveLength(1)
+  await expect.poll(() => waiting(place), { interval: 200 }).toHaveLength(1)
   return (await waiting(place))[0]
 }
 
 it('a call waits for a yes that is given elsewhere, and runs once', async () => {
   const place = await scene([step, { content: 'done' }], { notify_command: ['/bin/sh', '-c', 'cat > told.json'] })
-  const run = vtcode(place, ['exec', '--mode', 'ask', 'go'])
+  const run = vtcode(place, ['exec', '--mode', 'ask', 'go'], { process: true })
   const asked = await question(place)
   expect(asked).toMatchObject({ tool: 'unified_exec', call_id: 'c1-0', input: { command: 'echo ran >> log.txt' }, reason: expect.any(String), token: expect.stringMatching(/^[0-9a-f]{32}$/) })
   expect((await vtcode(place, ['approvals'])).out).toMatch(new RegExp(`^${asked.token}  until \\S+  unified_exec  `))
@@ -51,7 +51,7 @@ it('a run that is killed while it waits goes on waiting when it is resumed, and 
 
 it('a no is told to the model with its reason', async () => {
   const place = await scene([step, { content: 'done' }, { content: 'then not' }])
-  const run = vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
+  const run = vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'], { process: true })
   const { token } = await question(place)
   expect((await vtcode(place, ['approvals', 'reject', token, '--message', 'Not on a Sunday.'])).code).toBe(0)
   const { code, out } = await run

@@ -80,9 +80,13 @@ const rows: Record<string, Scene> = {
   'a full disk': { script: [step(write('b.txt')), done], node: ['--import', join(import.meta.dirname, '../../support/full.mjs')] },
 }
 
-/** The faces of an ending are played side by side. */
+/** Plays an ending at each surface: side by side where each has a process of its own, else one after another in this process. */
 async function playAll(title: string, faces: readonly Face[]) {
-  const played = await Promise.all(faces.map(async (face) => [face, await play(face, rows[title]!)] as const))
+  const scene = rows[title]!
+  const played: [Face, Awaited<ReturnType<typeof play>>][] = []
+  const playOne = async (face: Face): Promise<void> => void played.push([face, await play(face, scene)])
+  if (scene.once || scene.node) await Promise.all(faces.map(playOne))
+  else for (const face of faces) await playOne(face)
   return Object.fromEntries(played) as Record<Face, Awaited<ReturnType<typeof play>>>
 }
 

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { sample } from '../../support/exec.js'
 import { hold } from '../../support/inside.js'
 import { checkLog } from '../../support/invariants.js'
+import { samplePoints } from '../../support/sample.js'
 import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
 import { building, byRole, diligent, fails, json, mark, passes, plan, replan, roleOf, scores, textOf, write } from '../../support/planned.js'
 
@@ -286,7 +286,9 @@ describe('what is kept of it', () => {
     }
     const whole = await play()
     expect(whole).toMatchObject({ outcome_code: 'success', verified: true, count: 2, plans: 1, revisions: 1 })
-    for (const n of sample(Array.from({ length: whole.writes - 2 }, (_, at) => at + 2), 5)) {
+    // The plan is made between the third write and the first phase of building.
+    const points = Array.from({ length: whole.writes - 2 }, (_, index) => index + 2)
+    for (const n of samplePoints(points, 5, [3, whole.built - 1, whole.built])) {
       const { outcome_code, verified, count, plans, revisions } = await play(n)
       expect({ n, outcome_code, verified }).toEqual({ n, outcome_code: 'success', verified: true })
       // What the evaluation found is in the tracker before the revision is written down: then it may be accepted without one.

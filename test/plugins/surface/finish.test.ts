@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { eventually, nap, processesWith, sample } from '../../support/exec.js'
+import { eventually, nap, processesWith } from '../../support/exec.js'
 import { hold } from '../../support/inside.js'
 import { checkLog } from '../../support/invariants.js'
+import { samplePoints } from '../../support/sample.js'
 import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
 
 const step = (...toolCalls: NonNullable<Answer['toolCalls']>): Answer => ({ toolCalls })
@@ -150,7 +151,8 @@ describe('the commands that prove the work', () => {
       script: [create({ description: 'a', status: 'completed', verify: `${sleep}; true` }), done, done, done, done],
       settings: allow('sleep *', 'true'), harness: { verification: { timeout_secs: 1 } },
     })
-    expect(said[0]).toContain('was stopped after 1 s')
+    // The time is measured: a busy machine stops the command later than after the limit of 1 s.
+    expect(said[0]).toMatch(/was stopped after [1-9]\d* s/)
     expect(end.outcome_code).toBe('verification_failed')
     expect(await eventually(() => processesWith(sleep).length === 0)).toBe(true)
   })
@@ -248,7 +250,8 @@ describe('what is kept of it', () => {
     }
     const whole = await play()
     expect(whole).toMatchObject({ outcome_code: 'success', verified: true, count: 2 })
-    for (const n of sample(Array.from({ length: whole.writes - 2 }, (_, at) => at + 2), 4)) {
+    const points = Array.from({ length: whole.writes - 2 }, (_, index) => index + 2)
+    for (const n of samplePoints(points, 5)) {
       const { outcome_code, verified, count } = await play(n)
       expect({ n, outcome_code, verified }).toEqual({ n, outcome_code: 'success', verified: true })
       expect(count, `after ${n}`).toBeLessThanOrEqual(whole.count + 1)

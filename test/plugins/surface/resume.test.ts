@@ -5,7 +5,8 @@ import { createKernel } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
 import { afterEach, describe, expect, it } from 'vitest'
 import { checkLog, checkMessages } from '../../support/invariants.js'
-import { eventually, nap, processesWith, sample } from '../../support/exec.js'
+import { samplePoints } from '../../support/sample.js'
+import { eventually, nap, processesWith } from '../../support/exec.js'
 import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
 
 const held: AsyncDisposable[] = []
@@ -39,7 +40,8 @@ describe('a session', () => {
     expect((await vtcode(whole.place, ['exec', '--mode', 'full-auto', 'go'])).code).toBe(0)
     const writes = readFileSync(journal(whole.place), 'utf8').trim().split('\n').length
     expect(writes).toBeGreaterThan(12)
-    for (const n of sample(Array.from({ length: writes - 1 }, (_, at) => at + 1), 5)) {
+    const points = Array.from({ length: writes - 1 }, (_, index) => index + 1)
+    for (const n of samplePoints(points, 5)) {
       const { peer, place } = await scene(script)
       const killed = await vtcode(place, ['exec', '--mode', 'full-auto', 'go'], { node: ['--import', killing], env: { KILL_AFTER: String(n) } })
       expect(killed.code, `killed after ${n}`).toBe(null)

@@ -118,7 +118,7 @@ describe('vtcode schedule serve', () => {
   })
 
   it('is two processes and each base time has one run, or one that was interrupted and its retry, although one is killed at any moment', { timeout: 1_200_000 }, async () => {
-    const [reminders, tasks] = [rounds(40, 1000), rounds(4, 40)]
+    const [reminders, tasks] = [rounds(20, 1000), rounds(2, 40)]
     const { place, store } = await scene([])
     // Made before the time comes, however long it takes to write them all.
     const created_at = new Date().toISOString()
