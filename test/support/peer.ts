@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LLMock, type FixtureOpts, type JournalEntry } from '@copilotkit/aimock'
+import { LLMock, type Fixture, type FixtureOpts, type JournalEntry } from '@copilotkit/aimock'
 import { tempWorkspace, type Files, type TempWorkspace } from 'vtcode/test'
 import { runProcess, runProgram } from './program_run.js'
 import { sealOf } from '../../build/core/base/index.js'
@@ -32,6 +32,14 @@ export interface Peer extends AsyncDisposable {
   /** The request bodies, as they came. */
   readonly bodies: any[]
 }
+const CHUNK_CHARS = 20
+const MAX_CHUNKS = 200
+/** Sends short answers in small chunks and limits the chunks of a long answer: chunks of 20 characters take seconds for a megabyte. */
+function chunkSizeOf({ content = '', reasoning = '', toolCalls = [] }: Answer): number {
+  const longest = Math.max(content.length, reasoning.length, ...toolCalls.map((one) => one.arguments.length))
+  return Math.max(CHUNK_CHARS, Math.ceil(longest / MAX_CHUNKS))
+}
+
 export async function startPeer(script: (Answer | ((body: any) => Answer))[]): Promise<Peer> {
   const mock = new LLMock({ port: 0 })
   await mock.start()
@@ -39,11 +47,18 @@ export async function startPeer(script: (Answer | ((body: any) => Answer))[]): P
   // One fixture per answer: how it is sent belongs to the fixture.
   script.forEach((step, index) => {
     const how = typeof step === 'function' ? {} : (step.how ?? {})
-    mock.on({ predicate: () => next === index }, ((request: unknown) => {
-      next += 1
-      const { how: _, ...answer } = typeof step === 'function' ? step(request) : step
-      return answer
-    }) as never, how)
+    const fixture: Fixture = {
+      match: { predicate: () => next === index },
+      response: ((request: unknown) => {
+        next += 1
+        const { how: _, ...answer } = typeof step === 'function' ? step(request) : step
+        // The server reads the size after the answer.
+        fixture.chunkSize ??= chunkSizeOf(answer)
+        return answer
+      }) as never,
+      ...how,
+    }
+    mock.addFixture(fixture)
   })
   mock.on({ predicate: () => true }, { error: { message: 'script exhausted' }, status: 400 })
   return {

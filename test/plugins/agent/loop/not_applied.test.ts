@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { checkLog } from '../../../support/invariants.js'
 import { hold } from '../../../support/inside.js'
 import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home } from '../../../support/peer.js'
+import { samplePoints } from '../../../support/sample.js'
 
 const step = (...toolCalls: NonNullable<Answer['toolCalls']>): Answer => ({ toolCalls })
 const write = (path = 'a.txt') => call('unified_file', { action: 'write', path, content: 'x' })
@@ -115,7 +116,8 @@ describe('what was not applied is told to the model once, then to the person', (
     }
     const whole = await play()
     expect(whole).toMatchObject({ code: 1, told: 1, outcome_code: 'escalated', not_applied: [{ target: 'a.txt' }] })
-    for (let n = 1; n < whole.writes; n++) {
+    const points = Array.from({ length: whole.writes - 1 }, (_, index) => index + 1)
+    for (const n of samplePoints(points, 5)) {
       const { told, outcome_code, not_applied } = await play(n)
       // Behind the first write there is no input yet: nothing is gone on with.
       if (n > 1) expect({ n, told, outcome_code, not_applied }).toEqual({ n, told: 1, outcome_code: 'escalated', not_applied: whole.not_applied })
