@@ -141,7 +141,7 @@ describe('loops', () => {
   })
   it('of one command with the same result are remarked on, then stopped', async () => {
     const command = { toolCalls: [call('unified_exec', { action: 'run', command: 'true' })] }
-    const s = await scene([...Array(12).fill(command), { content: 'enough' }])
+    const s = await scene([...Array(9).fill(command), { content: 'enough' }])
     await s.run()
     const remarks = told(s).map((text) => /\[VT_LOOP_CYCLE\]|ERROR VT_LOOP_CYCLE/.exec(text)?.[0])
     expect(remarks.slice(0, 9)).toEqual([undefined, undefined, undefined, '[VT_LOOP_CYCLE]', undefined, undefined, undefined, undefined, 'ERROR VT_LOOP_CYCLE'])

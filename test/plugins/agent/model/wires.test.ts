@@ -104,7 +104,7 @@ describe.each(formats)('over %s', (format) => {
   })
 
   it('slow tokens are waited for as long as they come', async () => {
-    const s = await scene([{ content: 'one two three four', how: { chunkSize: 4, latency: 120 } }], { format, provider: { timeouts: { first_token_ms: 5000, idle_ms: 5000, total_ms: 60_000 } } })
+    const s = await scene([{ content: 'one two three four', how: { chunkSize: 4, latency: 50 } }], { format, provider: { timeouts: { first_token_ms: 5000, idle_ms: 5000, total_ms: 60_000 } } })
     expect(await s.run()).toMatchObject({ text: 'one two three four' })
     expect(harness(s.events, 'model_retry')).toEqual([])
   })
