@@ -143,6 +143,12 @@ describe('a provider made by a module', () => {
     },
   })
   globalThis.asked = 0`
+  /** Repeats requests without a wait. */
+  const hasty = {
+    'mine/hasty/vtcode.json': JSON.stringify({ name: 'hasty', kind: 'provider', component: 'retry', module: './hasty.mjs' }),
+    'mine/hasty/hasty.mjs': 'export default () => ({ next: () => 0 })',
+    'vtcode.config.json': JSON.stringify({ agent: { providers: { retry: 'hasty' } } }),
+  }
   const files = (mood: string) => ({ 'mine/echo/vtcode.json': JSON.stringify({ name: 'echo', kind: 'provider', module: './echo.mjs', options: { properties: { mood: { default: mood } } } }), 'mine/echo/echo.mjs': module })
 
   it('talks, calls tools and counts like any other', async () => {
@@ -159,7 +165,7 @@ describe('a provider made by a module', () => {
   })
   it('is asked again when it says that it is busy', async () => {
     const { at } = await place()
-    own(at, files('busy'))
+    own(at, { ...files('busy'), ...hasty })
     const { out } = await vtcode(at, ['exec', '--json', '--model', 'echo/echo', 'what is here?'])
     const events = out.trim().split('\n').map((line) => JSON.parse(line))
     expect(harness(events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['http 503'])
@@ -175,7 +181,7 @@ describe('a provider made by a module', () => {
         if (model === 'empty') yield null
       })(),
     })`
-    own(at, { ...files('calm'), 'mine/echo/echo.mjs': odd })
+    own(at, { ...files('calm'), ...hasty, 'mine/echo/echo.mjs': odd })
     for (const model of ['none', 'throws', 'endless', 'strange', 'empty']) {
       expect(await vtcode(at, ['ask', '--model', `echo/${model}`, 'hi']), model).toMatchObject({ code: 1, out: '', err: expect.stringContaining('VT_LLM_CUT: The answer broke off') })
     }

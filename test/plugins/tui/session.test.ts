@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { spawnSession, themeOfTerminal, type SessionOptions, type UiEvent } from '../../../build/plugins/tui/index.js'
+import { rounds } from '../../support/exec.js'
 import { memoryTerminal } from '../../support/memory_terminal.js'
 import { faultsOf } from '../../support/screen.js'
 
@@ -64,7 +65,7 @@ describe('the screen', () => {
   })
 
   it('shows a text of Markdown that comes in pieces as it shows the whole of it', async () => {
-    const pages = ['terminal', 'skills', 'sessions'].map((name) => readFileSync(`docs/${name}.md`, 'utf8').slice(0, 6000))
+    const pages = ['terminal', 'skills', 'sessions'].map((name) => readFileSync(`docs/${name}.md`, 'utf8').slice(0, rounds(3000, 6000)))
     const rowsOf = async (send: (handle: ReturnType<typeof session>['handle']) => Promise<void>): Promise<string[]> => {
       const { handle, until, text } = session({}, { columns: 90, rows: 30 })
       await send(handle)
@@ -251,7 +252,7 @@ describe('the editor', () => {
     type('\r')
     await expect.poll(() => events.length).toBe(1)
     expect(events[0]).toEqual({ type: 'submit', text: trace.trim() })
-    const long = 'x'.repeat(10_000_000)
+    const long = 'x'.repeat(rounds(1_000_000, 10_000_000))
     type(`\u001b[200~${long}\u001b[201~`)
     await sleep(300)
     type('\r')

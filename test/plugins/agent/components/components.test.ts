@@ -189,7 +189,8 @@ describe('a component of a module', () => {
   it('is used where the user names it, and is no provider of models', async () => {
     const at = await place([{ toolCalls: [ask] }, { content: 'ok' }])
     own(at, 'approval', 'export default () => ({ approve: ({ reasons }) => { process.stderr.write(`asked: ${reasons}\\n`); return true } })')
-    const { code, err } = await vtcode(at, ['exec', 'go'])
+    // The module writes to the error stream of its process.
+    const { code, err } = await vtcode(at, ['exec', 'go'], { process: true })
     expect([code, err]).toEqual([0, expect.stringContaining('asked: The command wants to run outside the sandbox: to see')])
     expect(existsSync(join(at.root, 'made'))).toBe(true)
     expect((await record(at)).chosen['approval']).toEqual(['mine', expect.stringContaining('agent.providers.approval in')])

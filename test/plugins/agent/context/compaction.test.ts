@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
+import { rounds } from '../../../support/exec.js'
 import { harness, scene, type Scene } from '../../../support/inside.js'
 import { checkLog, checkMemory, checkMessages } from '../../../support/invariants.js'
 import { call, type Answer } from '../../../support/peer.js'
@@ -203,7 +204,7 @@ it('many compactions remember what one of the whole would: the newest items, eac
       expect(memory.open_questions).toEqual(newest(summaries.flatMap(({ open_questions }) => open_questions), String))
       expect(memory.grounded_facts).toEqual(newest(summaries.flatMap(({ facts }) => facts), ({ fact }) => fact))
     }),
-    { numRuns: runs(3) },
+    { numRuns: runs(rounds(2, 3)) },
   )
 }, 600_000)
 

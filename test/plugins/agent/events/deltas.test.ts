@@ -4,6 +4,7 @@ import { createAgent, type AgentOptions, type Delta, type ThreadEvent } from 'vt
 import { describe, expect, it } from 'vitest'
 import { keepSecret, redactText } from '../../../../build/core/base/index.js'
 import { RunReader } from '../../../../build/plugins/agent/events/index.js'
+import { rounds } from '../../../support/exec.js'
 import { framesOf, wholeOf } from '../../../support/frames.js'
 import { hold, items, scene } from '../../../support/inside.js'
 import { checkLog, isOurEvent } from '../../../support/invariants.js'
@@ -90,7 +91,7 @@ describe.each(formats)('what is said over %s', (format) => {
         expect(items(events, 'agent_message').map((item) => item.text)).toContain(redactText(said))
         if (calls) expect(deltas.filter(({ kind }) => kind === 'arguments').every(({ tool_name }) => tool_name === 'unified_file')).toBe(true)
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(rounds(10, 60)) },
     )
   })
 })

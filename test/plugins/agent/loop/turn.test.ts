@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
+import { rounds } from '../../../support/exec.js'
 import { harness, items, scene, type Scene } from '../../../support/inside.js'
 import { checkLog, checkMessages } from '../../../support/invariants.js'
 import { call, type Answer } from '../../../support/peer.js'
@@ -120,9 +121,11 @@ describe('loops', () => {
   })
   it('are not detected while a running command is polled', async () => {
     const poll = (body: any) => ({ toolCalls: [call('unified_exec', { action: 'poll', session_id: /run-[0-9a-f]{8}/.exec(JSON.stringify(body.messages))![0], yield_time_ms: 20 })] })
-    const s = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 600', yield_time_ms: 250 })] }, ...Array.from({ length: 30 }, () => poll), { content: 'ok' }], { settings: { policy: { allow: ['Bash(sleep *)'] } } })
+    // The same call is remarked on at the fourth time and stopped at the ninth.
+    const polls = rounds(12, 30)
+    const s = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 600', yield_time_ms: 250 })] }, ...Array.from({ length: polls }, () => poll), { content: 'ok' }], { settings: { policy: { allow: ['Bash(sleep *)'] } } })
     expect((await s.run()).outcome_code).toBe('success')
-    expect(told(s)).toHaveLength(31)
+    expect(told(s)).toHaveLength(polls + 1)
     expect(told(s).filter((text) => /VT_(GUARD|LOOP|POLICY)/.test(text))).toEqual([])
     expect(items(s.events, 'command_execution').every(({ status }) => status === 'in_progress')).toBe(true)
     settled(s)
@@ -138,7 +141,7 @@ describe('loops', () => {
   })
   it('of one command with the same result are remarked on, then stopped', async () => {
     const command = { toolCalls: [call('unified_exec', { action: 'run', command: 'true' })] }
-    const s = await scene([...Array(12).fill(command), { content: 'enough' }])
+    const s = await scene([...Array(9).fill(command), { content: 'enough' }])
     await s.run()
     const remarks = told(s).map((text) => /\[VT_LOOP_CYCLE\]|ERROR VT_LOOP_CYCLE/.exec(text)?.[0])
     expect(remarks.slice(0, 9)).toEqual([undefined, undefined, undefined, '[VT_LOOP_CYCLE]', undefined, undefined, undefined, undefined, 'ERROR VT_LOOP_CYCLE'])
@@ -255,11 +258,12 @@ it('a fault of the program ends the turn with a code, not the process', async ()
   checkLog(s.events)
 })
 
-it('two hundred turns of calls leave a sound journal', async () => {
-  const steps = Array.from({ length: 100 }, (_, index): Answer[] => [{ toolCalls: [write(`f${index}`, 'x'.repeat(200))] }, { content: `done ${index}` }]).flat()
+it('many turns of calls leave a sound journal', async () => {
+  const turns = rounds(20, 100)
+  const steps = Array.from({ length: turns }, (_, index): Answer[] => [{ toolCalls: [write(`f${index}`, 'x'.repeat(200))] }, { content: `done ${index}` }]).flat()
   const s = await scene(steps, { settings: { tools: { max_conversation_turns: 0 } } })
   const agent = await createAgent(s.booted.kernel, { env: {} })
-  for (let turn = 0; turn < 100; turn++) expect(await agent.run(`do ${turn}`)).toMatchObject({ text: `done ${turn}` })
+  for (let turn = 0; turn < turns; turn++) expect(await agent.run(`do ${turn}`)).toMatchObject({ text: `done ${turn}` })
   await agent.close()
   checkMessages(s.peer.bodies.findLast((body) => body?.messages).messages)
 })

@@ -75,7 +75,7 @@ describe.each(formats)('over %s', (format) => {
   })
 
   it('an error that cannot pass is not retried', async () => {
-    for (const [answer, code] of [
+    const cases = [
       [{ error: { message: 'no such field' }, status: 400 }, 'VT_LLM_REQUEST'],
       [{ error: { message: 'who are you' }, status: 401 }, 'VT_LLM_AUTH'],
       [{ error: { message: 'You exceeded your current quota, check your billing', code: 'insufficient_quota' }, status: 429 }, 'VT_LLM_QUOTA'],
@@ -84,10 +84,11 @@ describe.each(formats)('over %s', (format) => {
       [{ error: { message: 'no such model' }, status: 404 }, 'VT_LLM_REQUEST'],
       [{ error: { message: 'prompt is too long: 9000 tokens' }, status: 413 }, 'VT_LLM_CONTEXT'],
       [{ error: { message: 'slow' }, status: 429, retryAfter: 3600 }, 'VT_LLM_RATE_LIMIT'],
-    ] as const) {
-      const s = await scene([answer], { format })
+    ] as const
+    const s = await scene(cases.map(([answer]) => answer), { format })
+    for (const [index, [, code]] of cases.entries()) {
       expect((await s.run()).error?.code).toBe(code)
-      expect(s.peer.asked.length, code).toBe(1)
+      expect(s.peer.asked.length, code).toBe(index + 1)
     }
   })
 })

@@ -3,6 +3,7 @@ import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { rounds } from '../../../support/exec.js'
 import { serve } from '../../../support/server.js'
 import { harness, hold, items, scene } from '../../../support/inside.js'
 import { checkLog } from '../../../support/invariants.js'
@@ -14,7 +15,14 @@ const write = (path: string, content: string) => call('unified_file', { action: 
 const ending = { 'openai-chat': '"finish_reason":"tool_calls"', 'openai-responses': '"type":"response.completed"', 'anthropic-messages': '"type":"message_stop"', 'google-generative-ai': '"finishReason":' }
 
 // Every byte in the long form of the suite; in the short one steps that fall on even and odd places.
-const step = process.env['VTCODE_SOAK'] ? 1 : 13
+const step = rounds(47, 1)
+
+const shortAnswers = new Map<Format, Promise<Buffer>>()
+/** The bytes of a whole answer "ok", recorded once per wire. */
+function bytesOfOk(format: Format): Promise<Buffer> {
+  if (!shortAnswers.has(format)) shortAnswers.set(format, bytesOf(format, [{ content: 'ok' }]).then(([ok]) => ok!))
+  return shortAnswers.get(format)!
+}
 
 /** The bytes that a peer sends for these answers, one after the other. */
 async function bytesOf(format: Format, script: Answer[]): Promise<Buffer[]> {
@@ -96,7 +104,7 @@ describe.each(formats)('over %s', (format) => {
   })
 
   it('slow tokens are waited for as long as they come', async () => {
-    const s = await scene([{ content: 'one two three four', how: { chunkSize: 4, latency: 120 } }], { format, provider: { timeouts: { first_token_ms: 5000, idle_ms: 5000, total_ms: 60_000 } } })
+    const s = await scene([{ content: 'one two three four', how: { chunkSize: 4, latency: 50 } }], { format, provider: { timeouts: { first_token_ms: 5000, idle_ms: 5000, total_ms: 60_000 } } })
     expect(await s.run()).toMatchObject({ text: 'one two three four' })
     expect(harness(s.events, 'model_retry')).toEqual([])
   })
@@ -107,7 +115,7 @@ describe.each(formats)('over %s', (format) => {
     ['ten days', () => '864000', undefined],
     ['nonsense', () => 'soon', 0],
   ])('a server that asks to wait in %s is believed as far as that makes sense', async (_, after, wait) => {
-    const [ok] = await bytesOf(format, [{ content: 'ok' }])
+    const ok = await bytesOfOk(format)
     const statuses = [429, 408, 200]
     const server = hold(
       await serve((_request, response) => {
@@ -145,7 +153,7 @@ describe('arguments that are no object', () => {
     ].map(frame).join('')
   const google = (args: unknown) => frame({ candidates: [{ content: { role: 'model', parts: [{ functionCall: { name: 'unified_file', args } }] }, finishReason: 'STOP', index: 0 }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 } })
   const run = async (format: Format, answer: string) => {
-    const [ok] = await bytesOf(format, [{ content: 'ok' }])
+    const ok = await bytesOfOk(format)
     const answers: (string | Buffer)[] = [answer]
     const server = hold(await serve((_, response) => response.writeHead(200, head).end(answers.shift() ?? ok)))
     const s = await scene([], { url: server.url, format, provider: { retries: { stream: 1 } } })
