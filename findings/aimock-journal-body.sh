@@ -6,7 +6,7 @@
 #   __aimock_truncated: true, originalByteSize: the number of bytes, and a sentence; the model, the messages and the tools are gone.
 #   The answer is chosen from the whole body all the same, so the fault shows only in assertions on what was recorded: a check such as
 #   "the second request is small" holds for every large request.
-# Consequence here: tests that look at sizes read originalByteSize (test/plugins/surface/evaluate.test.ts).
+# Consequence here: tests that check a size measure the request as it arrives (test/plugins/surface/evaluate.test.ts).
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -6,7 +6,7 @@ export const textOf = (body: any): string => JSON.stringify(body)
 export function roleOf(body: any): Role {
   // What the server keeps of a very large request is not its body.
   const [first] = body.messages ?? []
-  const system = typeof first?.content === 'string' ? first.content : `${JSON.stringify(first?.content)}`
+  const system = typeof first?.content === 'string' ? first.content : (JSON.stringify(first?.content) ?? '')
   if (system.startsWith('You plan a task')) return 'plan'
   if (system.startsWith('You evaluate the work')) return 'evaluate'
   return system.startsWith('The work of a coding agent was evaluated') ? 'replan' : 'build'

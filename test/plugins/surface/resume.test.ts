@@ -135,8 +135,9 @@ describe('a session', () => {
     let other: Promise<unknown> | undefined
     const first = vtcode(place, ['exec', 'resume', '--last', 'again', '--json'], {
       started: (child) =>
-        child.stdout!.once('data', () => {
-          other = vtcode(place, ['exec', 'resume', '--last', 'me too']).then((second) => {
+        child.stdout!.on('data', (chunk: Buffer) => {
+          // The model has been asked by then: the next run gets the next answer.
+          if (other === undefined && String(chunk).includes('"agent_message"')) other = vtcode(place, ['exec', 'resume', '--last', 'me too']).then((second) => {
             expect([second.code, second.err]).toEqual([1, expect.stringContaining(`VT_SESSION_LOCKED: The session is in use by process ${child.pid}`)])
             child.kill('SIGKILL')
           })
