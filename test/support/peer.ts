@@ -46,17 +46,16 @@ export async function startPeer(script: (Answer | ((body: any) => Answer))[]): P
   let next = 0
   // One fixture per answer: how it is sent belongs to the fixture.
   script.forEach((step, index) => {
-    const how = typeof step === 'function' ? {} : (step.how ?? {})
     const fixture: Fixture = {
       match: { predicate: () => next === index },
       response: ((request: unknown) => {
         next += 1
-        const { how: _, ...answer } = typeof step === 'function' ? step(request) : step
-        // The server reads the size after the answer.
-        fixture.chunkSize ??= chunkSizeOf(answer)
+        const { how, ...answer } = typeof step === 'function' ? step(request) : step
+        // The server reads these after the answer.
+        Object.assign(fixture, { chunkSize: chunkSizeOf(answer) }, how)
         return answer
       }) as never,
-      ...how,
+      ...(typeof step !== 'function' && step.how),
     }
     mock.addFixture(fixture)
   })

@@ -149,7 +149,7 @@ describe('lines', () => {
         const page_size_lines = clean.length > 1000 ? size * 4000 : size
         expect(await all({ path: 'f', page_size_lines })).toBe(clean.replace(/^\uFEFF/, ''))
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(25) },
     )
   })
 
