@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { serve } from '../../../support/server.js'
@@ -79,11 +79,17 @@ it('an error inside an answer is reported with the message of the server', async
 })
 
 it('a server that speaks no HTTP is reported as one, and the request is not repeated', async () => {
-  const greeter = createServer((socket) => socket.on('error', () => {}).end('SSH-2.0-OpenSSH_9.9\r\n'))
+  // It keeps the connection, as a server of SSH does: one that is closed with a request unread is a reset connection, another fault.
+  const sockets: Socket[] = []
+  const greeter = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {}).write('SSH-2.0-OpenSSH_9.9\r\n')
+  })
   await new Promise<void>((resolve) => greeter.listen(0, '127.0.0.1', resolve))
   const s = await scene([], { url: `http://127.0.0.1:${(greeter.address() as AddressInfo).port}` })
   expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('no HTTP that can be read') })
   expect(s.waits).toEqual([])
+  for (const socket of sockets) socket.destroy()
   greeter.close()
 })
 
