@@ -33,9 +33,20 @@ it('vtcode sessions says which are in use and which were killed, and finds those
   const place = await home(peer)
   held.push(peer, place)
   const list = async (...flags: string[]) => JSON.parse((await vtcode(place, ['sessions', 'list', '--json', ...flags])).out)
+  const checkActive = async () => {
+    const [one] = await list()
+    expect(one.status).toBe('active')
+    expect(await vtcode(place, ['sessions', 'show', one.session_id])).toMatchObject({ code: 0 })
+  }
+  let checked: Promise<void> | undefined
   await vtcode(place, ['exec', '--json', 'go'], {
-    started: (child) => child.stdout!.once('data', () => void list().then(([one]) => (expect(one.status).toBe('active'), expect(vtcode(place, ['sessions', 'show', one.session_id])).resolves.toMatchObject({ code: 0 })), (error) => expect(error).toBeUndefined()).finally(() => child.kill('SIGKILL'))),
+    started: (child) =>
+      child.stdout!.on('data', (chunk: Buffer) => {
+        // The model has been asked by then: the next run gets the next answer.
+        if (checked === undefined && String(chunk).includes('"agent_message"')) checked = checkActive().finally(() => child.kill('SIGKILL'))
+      }),
   })
+  await checked
   const [{ session_id, status }] = await list()
   expect(status).toBe('interrupted')
   const elsewhere = Object.assign(await tempWorkspace(), { env: place.env })
