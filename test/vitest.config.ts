@@ -13,8 +13,7 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
-    // A worker runs many files: the start of a process and of the program costs more than most files do.
-    isolate: false,
+    // The program keeps secrets, programs and folders as long as its process lives: a process for each file keeps one file's from another.
     // More than there are processors: tests wait for programs more than they compute.
     maxWorkers: 4,
   },

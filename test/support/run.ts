@@ -6,7 +6,7 @@ import { folderOfRun, sweepRun } from '../run/sweep.mjs'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of this run, where each worker and each test file has one of its own. */
+    /** The folder of this run, where each test file has one of its own. */
     run: string
   }
 }

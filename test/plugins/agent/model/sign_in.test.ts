@@ -44,7 +44,8 @@ async function place({ url }: TestServer, auth: object = { authorization_url: `$
   chmodSync(join(at.home, 'browser'), 0o755)
   return at
 }
-const login = (at: Home, ...more: string[]) => vtcode(at, ['models', 'login', 'peer', ...more], { env: { BROWSER: join(at.home, 'browser') } })
+// A process of its own: the address to sign in at goes to the real stderr.
+const login = (at: Home, ...more: string[]) => vtcode(at, ['models', 'login', 'peer', ...more], { process: true, env: { BROWSER: join(at.home, 'browser') } })
 const keptOf = (at: Home): string => join(at.home, '.vtcode/model-logins', readdirSync(join(at.home, '.vtcode/model-logins'))[0]!)
 
 describe('a provider that people sign in to', () => {
