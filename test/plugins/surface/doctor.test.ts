@@ -164,14 +164,15 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
     await made.write('../home/bin/bwrap', weak)
     chmodSync(join(bin, 'bwrap'), 0o755)
     const env = { PATH: `${bin}:${process.env.PATH}` }
-    const { code, stdout } = await vtcode(made, ['doctor', '--sandbox', '--json'], { env })
+    // A process of its own: what a process has found of its sandbox it keeps.
+    const { code, stdout } = await vtcode(made, ['doctor', '--sandbox', '--json'], { env, process: true })
     const open = (JSON.parse(stdout).attempts as { name: string; held: boolean }[]).flatMap(({ name, held }) => (held ? [] : [name]))
     expect(code).toBe(1)
     for (const name of ['writing outside the workspace', 'reading outside the workspace', 'making user namespaces', 'the network', 'reading the state of the machine', 'reading what settings deny', "writing git's settings", 'writing settings of this program', 'reading the login of Codex', 'reading the login of Codex where the home is the workspace', 'writing what starts with the shell']) {
       expect(open).toContain(name)
     }
     await made.write('../home/.vtcode/vtcode.config.yaml', 'sandbox: { mode: required }\n')
-    const run = await vtcode(made, ['call', '--mode', 'auto', 'unified_exec', 'run', '--command', 'ls'], { env })
+    const run = await vtcode(made, ['call', '--mode', 'auto', 'unified_exec', 'run', '--command', 'ls'], { env, process: true })
     expect(JSON.parse(run.stdout)).toMatchObject({ ok: false, error: { code: 'VT_EXEC_SANDBOX', message: expect.stringContaining('does not hold here: open is writing outside the workspace') } })
   })
 })
