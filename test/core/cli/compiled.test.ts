@@ -10,7 +10,7 @@ const folderOf = ({ home }: TempWorkspace): string => join(home, '.vtcode/cache/
 const keptIn = (place: TempWorkspace): string | undefined => (existsSync(folderOf(place)) ? readdirSync(folderOf(place)).map((name) => join(folderOf(place), name))[0] : undefined)
 const read = async (place: TempWorkspace, flags: string[] = []): Promise<string> => {
   // Settings are read by a parser that is imported only then.
-  const { stdout, stderr } = await vtcode(place, ['call', ...flags, '--config', './more.yaml', 'unified_file', 'read', '--path', 'a.txt'])
+  const { stdout, stderr } = await vtcode(place, ['call', ...flags, '--config', './more.yaml', 'unified_file', 'read', '--path', 'a.txt'], { process: true })
   expect(stderr).toBe('')
   return JSON.parse(stdout).output.content
 }
@@ -25,7 +25,7 @@ it('what V8 made of the program is kept for the next call of the same action, in
   expect(file).toMatch(/\/call-unified_file-read-[0-9a-f]{16}$/)
   expect(await read(place)).toBe('hello\n')
   // What was taken is not written again, also not after a call of another action.
-  await vtcode(place, ['call', '--config', './more.yaml', 'unified_search', 'list', '--path', '.'])
+  await vtcode(place, ['call', '--config', './more.yaml', 'unified_search', 'list', '--path', '.'], { process: true })
   expect(readdirSync(folderOf(place)).map((name) => name.replace(/-[0-9a-f]{16}$/, '')).sort()).toEqual(['call-unified_file-read', 'call-unified_search-list'])
   expect(await read(place)).toBe('hello\n')
   expect([statSync(file).ino, statSync(file).mtimeMs]).toEqual([before.ino, before.mtimeMs])
