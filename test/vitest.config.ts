@@ -12,8 +12,8 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
-    pool: 'forks',
     // The program keeps secrets, programs and folders as long as its process lives: a process for each file keeps one file's from another.
+    pool: 'forks',
     // More than there are processors: tests wait for programs more than they compute.
     maxWorkers: 4,
   },

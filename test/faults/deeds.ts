@@ -124,7 +124,7 @@ export async function restart({ root: workspace, home }: Scene): Promise<void> {
 }
 
 /** Returns all moments in soak, else the first and the last of each thread. */
-export const ends = (all: readonly Strike[]): Strike[] =>
+export const pickEnds = (all: readonly Strike[]): Strike[] =>
   soak ? [...all] : all.filter(({ thread }, index) => all[index - 1]?.thread !== thread || all[index + 1]?.thread !== thread)
 
 /** Runs over a list with a few at a time. */

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { deeds, ends, lay, moments, restart, soak, stateOf, strike, type Deed } from './deeds.js'
+import { deeds, lay, moments, pickEnds, restart, soak, stateOf, strike, type Deed } from './deeds.js'
 import { scene, Server, trace, type Call } from './process.js'
 
 const failures = [
@@ -32,7 +32,7 @@ describe.each(deeds)('$name', (deed) => {
     const stage = scene()
     const server = await Server.start(stage)
     for (const [calls, error] of failuresOf(deed)) {
-      for (const moment of ends(at(calls))) {
+      for (const moment of pickEnds(at(calls))) {
         const title = `${calls} ${error} ${JSON.stringify(moment)}`
         const folder = `${error}-${calls.slice(0, 5)}-${moment.thread}-${moment.when}`
         lay(deed, stage, folder)

@@ -34,9 +34,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
  * script takes ten times as long as the start of Python.
  */
 function bypassPythonShim(): void {
-  const python = (code: string): string => spawnSync('sh', ['-c', code], { encoding: 'utf8' }).stdout.trim()
-  const found = python('command -v python3')
-  const program = found && python("python3 -c 'import sys; print(sys.executable)'")
+  // Without a shell there is no output.
+  const print = (code: string): string => spawnSync('sh', ['-c', code], { encoding: 'utf8' }).stdout?.trim() ?? ''
+  const found = print('command -v python3')
+  const program = found && print("python3 -c 'import sys; print(sys.executable)'")
   if (!program || dirname(program) === dirname(found)) return
   process.env['PATH'] = process.env['PATH']!.split(delimiter).map((folder) => (folder === dirname(found) ? dirname(program) : folder)).join(delimiter)
 }
