@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { missingNeeds, outputSchema, published, readExamples, runExample } from 'vtcode/test'
 import { asDeclared } from './support/answers.js'
-import { seen } from './support/codes.js'
+import { seen } from './support/code_notes.js'
 
 // The sections of fixtures/tools.md whose examples hold. A section is switched on with the work that makes it true, and stays on.
 const sections: string[] = ['2.1', '2.2', '2.4', '2.5', '2.6', '2.7', '2.8', '2.9', '2.10', '2.11', '2.12', '2.13', '2.14', '3.1', '3.2', '3.3', '3.4', '3.5', '4.1', '4.3', '4.4', '4.5', '4.6', '5', '6.3', '7', '8', '9.3', '10.2', '10.3', '10.4', '12', '13']

@@ -1,11 +1,25 @@
 // Ends what the run of a process `pid` of vitest left behind: processes whose environment or folder is in the folder of the run, and that folder.
-import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statfsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+/** Where Linux keeps files in memory. */
+const MEMORY_FOLDER = '/dev/shm'
+/** What `statfs` calls the type of a file system in memory (linux/magic.h: TMPFS_MAGIC). */
+const TMPFS = 0x01021994
+/** A whole run leaves less at any time, also where a test writes files of 100 MB. */
+const ENOUGH_BYTES = 4 * 1024 ** 3
+
 /** The folder of a run, in which each worker and test file has folders of its own. */
-export const folderOfRun = (pid) => join(realpathSync(tmpdir()), `vtcode-run-${pid}`)
+export const folderOfRun = (pid) => join(baseOfRuns(), `vtcode-run-${pid}`)
+
+/** TMPDIR where it is set; else memory where there is enough, since files on a disk make tests wait for it; else the system's own folder. */
+function baseOfRuns() {
+  if (process.env.TMPDIR || !existsSync(MEMORY_FOLDER)) return realpathSync(tmpdir())
+  const { type, bsize, blocks } = statfsSync(MEMORY_FOLDER)
+  return type === TMPFS && bsize * blocks >= ENOUGH_BYTES ? MEMORY_FOLDER : realpathSync(tmpdir())
+}
 
 /** Kills the processes of a run and removes its folder; returns the command lines of those processes. */
 export async function sweepRun(pid) {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -6,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { bootKernel, published } from 'vtcode/test'
+import { runShellLine } from '../support/shell_line.js'
 import { commandsOf, looksLike, pages, type Block, type Section } from '../support/pages.js'
 
 // Every example of the bundled skills is run as it stands: blocks with a file name are written, `console` blocks are run by bash with the
@@ -34,12 +34,11 @@ if (astGrep) symlinkSync(astGrep, join(bin, 'ast-grep'))
 writeFileSync(join(bin, 'vtcode'), `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/core/bin.js')}' "$@"\n`)
 chmodSync(join(bin, 'vtcode'), 0o755)
 
-function run(command: string, cwd: string): string[] {
+async function run(command: string, cwd: string): Promise<string[]> {
   const home = join(base, 'home')
   const env = { PATH: `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`, HOME: home, NO_COLOR: '1', TERM: 'dumb', LC_ALL: 'C.UTF-8', GIT_CONFIG_NOSYSTEM: '1' }
-  const ran = spawnSync('bash', ['-c', `exec 2>&1\n${command}`], { cwd, env, encoding: 'utf8', timeout: 60_000, input: '' })
-  if (ran.error) throw ran.error
-  return ran.stdout === '' ? [] : ran.stdout.replace(/\n$/, '').split('\n').map((line) => line.replaceAll(cwd, '/work').trimEnd())
+  const printed = await runShellLine(command, cwd, env)
+  return printed === '' ? [] : printed.replace(/\n$/, '').split('\n').map((line) => line.replaceAll(cwd, '/work').trimEnd())
 }
 
 function write(blocks: Block[], cwd: string): void {
@@ -51,7 +50,7 @@ function write(blocks: Block[], cwd: string): void {
 }
 
 let folders = 0
-function runSection(preamble: Section, section: Section): Map<Block, string> {
+async function runSection(preamble: Section, section: Section): Promise<Map<Block, string>> {
   const cwd = join(base, `w${++folders}`, 'work')
   mkdirSync(cwd, { recursive: true })
   write(preamble.blocks, cwd)
@@ -61,7 +60,7 @@ function runSection(preamble: Section, section: Section): Map<Block, string> {
     if (block.kind !== 'console') continue
     const lines: string[] = []
     for (const { command, output } of commandsOf(block)) {
-      const actual = run(command, cwd)
+      const actual = await run(command, cwd)
       lines.push(`$ ${command.split('\n').join('\n> ').replace(/ +$/gm, '')}`, ...(looksLike(actual, output) ? output : actual))
       if (!update) expect(looksLike(actual, output) ? output.join('\n') : actual.join('\n'), `line ${block.line}: ${command}`).toBe(output.join('\n'))
     }
@@ -79,8 +78,8 @@ for (const page of pages()) {
     for (const section of [preamble, ...sections]) {
       if (!section.blocks.some(({ kind }) => kind === 'console')) continue
       const title = `runs as shown: ${section.heading || 'the beginning'}`
-      it.skipIf(skip)(skip ? `${title} (SKIPPED: needs ast-grep)` : title, () => {
-        for (const [block, text] of runSection(section === preamble ? { heading: '', blocks: [] } : preamble, section)) seen.set(block, text)
+      it.skipIf(skip)(skip ? `${title} (SKIPPED: needs ast-grep)` : title, async () => {
+        for (const [block, text] of await runSection(section === preamble ? { heading: '', blocks: [] } : preamble, section)) seen.set(block, text)
       })
     }
     if (update) it('is written anew', () => {

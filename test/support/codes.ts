@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { inspect } from 'node:util'
 import { codes } from 'vtcode'
-import { chai } from 'vitest'
 import { parse } from 'yaml'
 
 const manifests = new URL('../../manifests/', import.meta.url).pathname
@@ -18,35 +16,4 @@ export function knownCodes(): string[] {
 export function seenIn(folder: string): { files: Set<string>; codes: Set<string> } {
   const all = readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as { file: string; codes: string[] })
   return { files: new Set(all.map(({ file }) => file)), codes: new Set(all.flatMap((one) => one.codes)) }
-}
-
-/** The codes that assertions of this test file held of something: named by the test, and found in what it looked at. */
-export const seen = new Set<string>()
-
-const codesIn = (value: unknown): Set<string> => {
-  const text = typeof value === 'string' ? value : inspect(value, { depth: 10, maxArrayLength: 1_000, maxStringLength: 100_000 })
-  return new Set(text.match(/VT_[A-Z_]*[A-Z]/g))
-}
-
-/** From now on every assertion that holds notes the codes that stand both in what is expected and in what was found. */
-export function noteCodes(): void {
-  chai.use(({ Assertion }, { flag, overwriteMethod }) => {
-    for (const name of ['toBe', 'toEqual', 'toStrictEqual', 'toMatchObject', 'toMatch', 'toContain', 'toContainEqual', 'toHaveProperty', 'toMatchInlineSnapshot']) {
-      overwriteMethod(Assertion.prototype, name, (original: (...expected: unknown[]) => unknown) => function (this: Chai.AssertionStatic, ...expected: unknown[]) {
-        original.apply(this, expected)
-        if (flag(this, 'negate')) return
-        const named = codesIn(expected)
-        if (named.size === 0) return
-        const found = codesIn(flag(this, 'object'))
-        for (const code of named) if (found.has(code)) seen.add(code)
-      })
-    }
-    // What is thrown is matched inside, so a match is a find.
-    for (const name of ['toThrow', 'toThrowError']) {
-      overwriteMethod(Assertion.prototype, name, (original: (...expected: unknown[]) => unknown) => function (this: Chai.AssertionStatic, ...expected: unknown[]) {
-        original.apply(this, expected)
-        if (!flag(this, 'negate')) for (const code of codesIn(expected)) seen.add(code)
-      })
-    }
-  })
 }

@@ -1,11 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { commandsOf, readPage } from './pages.js'
 import { call, startPeer, type Answer, type Home, type Peer } from './peer.js'
 import { as, bin, surroundings } from './program.js'
-import { runProgram } from './program_run.js'
+import { runShellLine } from './shell_line.js'
 import { typing } from './terminal.js'
 
 /** A command of a page, with what is written before it and what the page says that it prints. */
@@ -73,33 +73,6 @@ export function asShown(shown: string): RegExp {
   return new RegExp(`^${parts.join('[\\s\\S]*')}$`)
 }
 
-/** A word of a command line that a shell would pass on unchanged: plain, in single quotes, or in double quotes without an expansion. */
-const WORD = /(?:[^\s'"\\$`|;&<>(){}[\]*?~#!]|'[^']*'|"[^"$`\\]*")+/
-/** `vtcode …`, alone or followed by a pipe or by another command. */
-const PROGRAM_FIRST = new RegExp(`^vtcode((?: ${WORD.source})*)(?: *(?:([|;])\\s*([^|][^]*)))?$`)
-
-/** Runs a command line of a page and returns what a terminal would show. The program runs in this process where it is the first command. */
-async function piped(command: string, cwd: string, env: Record<string, string>): Promise<string> {
-  const [matched, words = '', separator, rest = ''] = PROGRAM_FIRST.exec(command) ?? []
-  if (matched === undefined) return inShell(command, cwd, env)
-  const argv = [...words.matchAll(new RegExp(WORD, 'g'))].map(([word]) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, single?: string, double?: string) => single ?? double!))
-  if (separator === '|') {
-    const { stdout, stderr } = await runProgram(argv, { cwd, env })
-    return stderr + (await inShell(rest, cwd, env, stdout))
-  }
-  const { code, stdout } = await runProgram(argv, { cwd, env, merged: true })
-  return separator === ';' ? stdout + (await inShell(`(exit ${code})\n${rest}`, cwd, env)) : stdout
-}
-
-async function inShell(command: string, cwd: string, env: Record<string, string>, input?: string): Promise<string> {
-  const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], { cwd, env, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'ignore'] })
-  child.stdin?.on('error', () => {}).end(input)
-  let printed = ''
-  child.stdout!.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk))
-  await new Promise((resolve) => child.on('close', resolve))
-  return printed
-}
-
 /** At a terminal; each question is answered as the page shows it, and what is typed is shown as it is there. */
 async function typed(command: string, shown: string, at: Home): Promise<string> {
   const answers = [...shown.matchAll(/\[y\/N[^\]]*\] (\w+)$/gm)].map(([, answer]) => answer!)
@@ -142,7 +115,7 @@ export async function startReader({ script }: Story): Promise<Reader> {
         mkdirSync(dirname(file), { recursive: true })
         writeFileSync(file, text.replaceAll(shownUrl, peer.url).replaceAll(shownRoot, place.root))
       }
-      const printed = terminal ? await typed(command, shown, { ...place, env }) : await piped(command, place.root, { ...env, ...(platform !== undefined && as(platform)) })
+      const printed = terminal ? await typed(command, shown, { ...place, env }) : await runShellLine(command, place.root, { ...env, ...(platform !== undefined && as(platform)) })
       return printed.replaceAll(peer.url, shownUrl).replaceAll(place.root, shownRoot).replaceAll(place.home, shownHome).replace(/[^\S\n]+$/gm, '').trimEnd()
     },
     async [Symbol.asyncDispose]() {

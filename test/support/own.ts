@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, inject } from 'vitest'
-import { noteCodes, seen } from './codes.js'
+import { noteCodes, seen } from './code_notes.js'
 import { endFile, endTest } from './held.js'
 
 // Before each test file: a folder for temporary files and a home of its own, and nothing of the user's own.
