@@ -29,9 +29,14 @@ export interface Import {
   readonly type: boolean
 }
 
+const imports = new Map<string, Import[]>()
+
 /** Everything a file imports, re-exports or loads later, types included. */
 export function importsOf(file: string): Import[] {
+  const known = imports.get(file)
+  if (known) return known
   const found: Import[] = []
+  imports.set(file, found)
   const add = (specifier: string, type: boolean): void => {
     if (specifier.startsWith('.')) found.push({ name: normalize(join(dirname(file), specifier)).replace(/\.js$/, '.ts'), type })
     else found.push({ name: specifier.startsWith('node:') ? specifier : specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/'), type })

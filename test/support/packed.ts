@@ -1,13 +1,16 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inject } from 'vitest'
 
-let paths: string[] | undefined
-
-/** Returns the paths of the files that npm would publish; npm is asked once per process. */
+/** Returns the paths of the files that npm would publish; npm is asked once per run. */
 export function packedFiles(project: string): string[] {
-  if (paths === undefined) {
+  const file = join(inject('run'), 'packed.json')
+  if (!existsSync(file)) {
     const printed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-    const [packed] = JSON.parse(printed.replace(/^[^[]*/, '')) as { files: { path: string }[] }[]
-    paths = packed!.files.map(({ path }) => path)
+    writeFileSync(`${file}.${process.pid}`, printed.replace(/^[^[]*/, ''))
+    renameSync(`${file}.${process.pid}`, file)
   }
-  return paths
+  const [packed] = JSON.parse(readFileSync(file, 'utf8')) as { files: { path: string }[] }[]
+  return packed!.files.map(({ path }) => path)
 }
