@@ -186,7 +186,7 @@ describe('a person', () => {
     await using made = await tempWorkspace()
     const once = await command(made, 'touch made', [['[y/N/s/a]', 'y\r']])
     expect([codeOf(once), once.screen]).toEqual(['ok', expect.stringContaining("s = for this session, a = always: `touch made` in '.'")])
-    for (const keys of ['\r', '\u0003', ...rounds([], ['n\r', 'perhaps\r'])]) expect([keys, codeOf(await command(made, 'touch made', [['[y/N/s/a]', keys]]))]).toEqual([keys, 'VT_POLICY_NEEDS_APPROVAL'])
+    for (const keys of ['\r', '\u0003', ...rounds<string[]>([], ['n\r', 'perhaps\r'])]) expect([keys, codeOf(await command(made, 'touch made', [['[y/N/s/a]', keys]]))]).toEqual([keys, 'VT_POLICY_NEEDS_APPROVAL'])
     expect(codeOf(await command(made, 'touch made'))).toBe('VT_POLICY_NEEDS_APPROVAL')
     expect(codeOf(await command(made, 'touch made', [['[y/N/s/a]', 'a\r']]))).toBe('ok')
     expect(codeOf(await command(made, 'touch  "made"'))).toBe('ok')
