@@ -102,7 +102,7 @@ const unfound = new Set([
 ])
 const inline = { plugins: { isolate: 'inline' } }
 // Both places close code by the same loader, so a process is started only for the ways that differ there, and for a sample of the others.
-const sampled = ways.filter(([name], at) => unfound.has(name) || at % rounds(8, 1) === 0)
+const sampled = ways.filter(([name], at) => unfound.has(name) || at % rounds(16, 1) === 0)
 const inside: [where: string, config: object, chosen: typeof ways][] = [['in a process of its own', {}, sampled], ['in this program', inline, ways]]
 
 describe.each(inside)('code of a workspace %s', (where, config, chosen) => {
