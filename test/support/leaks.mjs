@@ -36,8 +36,8 @@ async function abortSome(count) {
 }
 
 // Code is compiled and pools grow to their size first.
-for (let round = 0; round < 100; round++) await batch()
-await abortSome(25)
+for (let round = 0; round < 60; round++) await batch()
+await abortSome(10)
 const before = state()
 let failed = 0
 for (let round = 0; round < batches; round++) failed += await batch()
