@@ -161,8 +161,9 @@ describe('hostile trees', () => {
   })
   it('of many thousand files answer in bounded time', async () => {
     await using ws = await bootKernel()
-    const total = rounds(10_000, 100_000)
-    execFileSync('sh', ['-c', `mkdir many && cd many && seq 1 ${total} | xargs touch`], { cwd: ws.root })
+    const total = rounds(5_000, 100_000)
+    mkdirSync(join(ws.root, 'many'))
+    for (let at = 0; at < total; at++) writeFileSync(join(ws.root, 'many', `${at}`), '')
     const start = performance.now()
     expect(await list(ws, { mode: 'recursive', path: 'many' })).toMatchObject({ total, has_more: true })
     expect(performance.now() - start).toBeLessThan(10_0000)
