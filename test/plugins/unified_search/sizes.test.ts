@@ -6,9 +6,10 @@ import { createKernel, type Kernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { maxRules } from '../../../build/plugins/lib/globs/index.js'
 import { rounds } from '../../support/exec.js'
+import { makeManyFiles } from '../../support/many_files.js'
 
 /** Files of one folder; in the long form as many as the largest folder that anybody has. */
-const many = rounds(3_000, 1_000_000)
+const many = rounds(5_000, 1_000_000)
 /** Ignore rules of one file. ripgrep compiles them within its time, on a busy machine too; in the long form they take it too much memory. */
 const manyRules = rounds(3_000, 100_000)
 const ruleLines = (rule: (index: number) => string): string => Array.from({ length: manyRules }, (_, index) => rule(index)).join('\n')
@@ -39,9 +40,8 @@ afterAll(async () => {
 
 describe('a search of what is large beyond reason is answered, or refused with a code:', () => {
   it('a folder of very many files', async () => {
-    mkdirSync(join(made.root, 'wide'))
-    for (let i = 0; i < many; i++) writeFileSync(join(made.root, 'wide', `f${i}.txt`), '')
-    writeFileSync(join(made.root, 'wide/f7.txt'), 'hello\n')
+    makeManyFiles(join(made.root, 'wide'), many, (index) => `f${index}.txt`)
+    writeFileSync(join(made.root, 'wide/found.txt'), 'hello\n')
     for (const search of searches) {
       const result = await kernel.call('unified_search', { ...search, path: 'wide' })
       expect(result).toMatchObject(result.ok ? { ok: true } : { error: { code: expect.stringMatching(/^VT_SEARCH_/) } })
