@@ -52,7 +52,7 @@ const within = async <T>(ms: number, work: Promise<T>): Promise<T | 'late'> => {
 const kinds = ['silent', 'spinning', 'unlisted', 'stubborn'] as const
 
 describe(`servers that are ${kinds.join(', ')}`, () => {
-  it('cost a call of a built-in tool nothing: none is even started', async () => {
+  it('costs a call of a built-in tool nothing: it is not even started', async () => {
     await using made = await place(kinds)
     const ran = await within(far_too_long_ms, vtcode(made, ['call', 'unified_search', 'list']))
     expect(ran).toMatchObject({ code: 0, stderr: '' })

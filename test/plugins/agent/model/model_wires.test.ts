@@ -112,8 +112,8 @@ describe.each(wires)('over %s', (format) => {
   })
 })
 
-it('silence ends at a timeout over each wire, before the first token and in the middle', async () => {
-  // All of them wait at once.
+it('silence ends at a timeout, before the first token and in the middle', async () => {
+  // Over each wire; all of them wait at once.
   const told = await Promise.all(wires.map(async (format) => {
     const { body } = framesOf(format, { text: 'half' })
     const server = await answering(() => {}, (response) => response.writeHead(200, stream).write(body), wholeOf(format, { text: 'whole' }))
