@@ -34,15 +34,15 @@ it('an ignore file without an end is no engine’s: the other one answers, and i
   expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({ ok: true, output: { total_matches: 2, backend: 'javascript' }, notices: [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' })] })
 })
 
-it.each([
+// Each search first waits a while for its engine, so all wait at once.
+it.concurrent.for([
   ['a pipe', '.gitignore', 'mkfifo .gitignore'],
   ['a pipe deep below', 'b/deep/.ignore', 'mkdir b/deep; mkfifo b/deep/.ignore'],
   ['a pipe in the folder of a repository', '.git/info/exclude', 'mkdir -p .git/info; mkfifo .git/info/exclude'],
-])('an ignore file that is %s is waited for by nobody: the other engine answers, and it is named', async (_, path, script) => {
+])('an ignore file that is %s is waited for by nobody: the other engine answers, and it is named', async ([, path, script]) => {
   await using ws = await bootKernel({ files: { 'a.txt': 'alpha\n', 'b/c.txt': 'alpha\n', 'b/c.js': 'function alpha(x) {\n  return other(x)\n}\nalpha(1)\n' } })
-  execFileSync('sh', ['-c', script], { cwd: ws.root })
+  execFileSync('sh', ['-c', script!], { cwd: ws.root })
   const named = expect.objectContaining({ code: 'VT_SEARCH_PARTIAL', message: expect.stringContaining(`'${path}' is a `) })
-  // Each search first waits a while for its engine, so all wait at once.
   const [grep, structural, list, similarity] = await Promise.all([
     ws.call('unified_search', { action: 'grep', pattern: 'alpha' }),
     ws.call('unified_search', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript' }),
