@@ -141,6 +141,10 @@ describe('lines', () => {
       expect([matches[0].line_number, matches[0].submatches.length, matches[0].submatches[0].text, matches[1].line_number]).toEqual([1, most, first, 2])
     }
   })
+  it('that are long are found by a pattern that spans lines', async () => {
+    await using ws = await boot({ 'a.txt': `foo\n${'x'.repeat(100_000)}\n` })
+    for (const path of ['a.txt', '.']) expect(await found(ws, { pattern: 'foo\\nx+', path })).toMatchObject({ total_matches: 1, matches: [{ line_number: 1, end_line_number: 2 }], notices: [] })
+  })
   it('that are no UTF-8 are decoded and marked', async () => {
     await using ws = await boot({ 'a.txt': Buffer.from('caf\xe9 needle\n', 'latin1') })
     expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ text: 'caf\ufffd needle', lossy: true, column: 6 }])
