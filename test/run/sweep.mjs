@@ -43,7 +43,9 @@ function findProcesses(folder) {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) return []
     try {
       const isOfRun = readlinkSync(`/proc/${name}/cwd`).startsWith(folder) || readFileSync(`/proc/${name}/environ`, 'latin1').includes(`${folder}/`)
-      return isOfRun ? [{ pid: Number(name), command: readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim() }] : []
+      const command = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim()
+      // One without a command line has given up its memory: it is about to end.
+      return isOfRun && command !== '' ? [{ pid: Number(name), command }] : []
     } catch {
       // It has ended, or belongs to somebody else.
       return []

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LLMock } from '@copilotkit/aimock'
 import { hold } from './inside.js'
-import { call, settingsFor, vtcode, type Answer } from './peer.js'
+import { call, settingsFor, stopMock, vtcode, type Answer } from './peer.js'
 
 export const tool = (action: string, input: object = {}) => call('agents', { action, ...input })
 export const spawn = (message: string, more: object = {}) => tool('spawn', { message, ...more })
@@ -21,7 +21,7 @@ const whose = ({ messages }: any): string => /^(?:[^]*\n\n)?([A-Z]+\d?) /.exec(m
 export async function speakers(scripts: Record<string, Answer[]>, rest: Answer = { content: 'Nothing more.' }): Promise<{ url: string; bodies: (name?: string) => any[] }> {
   const mock = new LLMock({ port: 0 })
   await mock.start()
-  hold({ [Symbol.asyncDispose]: () => mock.stop() as Promise<void> })
+  hold({ [Symbol.asyncDispose]: () => stopMock(mock) })
   for (const [name, script] of Object.entries(scripts)) {
     let next = 0
     script.forEach((step, index) => {

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Result } from 'vtcode'
 import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 
-/** The number of a long round where one is asked for, else of a short one. */
-export const rounds = (short: number, long: number): number => (process.env.VTCODE_SOAK ? long : short)
+/** The number, or the rows, of a long round where one is asked for, else of a short one. */
+export const rounds = <T = number>(short: T, long: T): T => (process.env.VTCODE_SOAK ? long : short)
 
 /** A kernel whose commands run as they are; the sandbox has tests of its own. */
 export const bootExec = ({ config, ...how }: Boot = {}): Promise<Booted> => bootKernel({ ...how, config: { sandbox: { mode: 'off' }, ...config } })

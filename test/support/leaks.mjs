@@ -30,17 +30,23 @@ async function abortSome(count) {
     setTimeout(() => abort.abort(), round % 25)
     if ((await pending).error?.code === 'VT_CALL_INTERRUPTED') aborted += 1
   }
-  // What an aborted call started is ended behind its answer, and pipes that nobody asks for are let go of after two seconds.
-  await pause(3000)
   return aborted
 }
 
+/** Runs `count` batches. What an aborted call started is ended after its answer, and pipes that nobody asks for are let go of after two seconds: this takes three. */
+async function runBatches(count) {
+  const over = pause(3000)
+  let failed = 0
+  for (let round = 0; round < count; round++) failed += await batch()
+  await over
+  return failed
+}
+
 // Code is compiled and pools grow to their size first.
-for (let round = 0; round < 100; round++) await batch()
-await abortSome(25)
+await abortSome(10)
+await runBatches(60)
 const before = state()
-let failed = 0
-for (let round = 0; round < batches; round++) failed += await batch()
 const aborted = await abortSome(cancelled)
+const failed = await runBatches(batches)
 console.log(JSON.stringify({ failed, aborted, before, after: state() }))
 await booted[Symbol.asyncDispose]()

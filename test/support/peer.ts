@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { LLMock, type Fixture, type FixtureOpts, type JournalEntry } from '@copilotkit/aimock'
 import { tempWorkspace, type Files, type TempWorkspace } from 'vtcode/test'
@@ -68,8 +69,14 @@ export async function startPeer(script: (Answer | ((body: any) => Answer))[]): P
     get bodies() {
       return mock.getRequests().map(({ body }) => body)
     },
-    [Symbol.asyncDispose]: () => mock.stop(),
+    [Symbol.asyncDispose]: () => stopMock(mock),
   }
+}
+/** Stops a server with its connections: one whose client gave up an answer would stay open for seconds. */
+export async function stopMock(mock: LLMock): Promise<void> {
+  const { server } = (mock as unknown as { serverInstance: { server: Server } }).serverInstance
+  server.closeAllConnections()
+  await mock.stop()
 }
 
 export type Format = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai'

@@ -24,6 +24,8 @@ const mostBytes = 1_048_576
 /** In a larger file a line may be so long that the engine takes longer to write it down than we to find it. */
 const hugeBytes = 67_108_864
 const mostSubmatches = 100
+/** The bytes of all matches of one line that are kept as text. */
+const mostText = 131_072
 /** What the engine may take for the matches of one line of a huge file. */
 const burden = { read: Infinity, resident: 268_435_456 }
 
@@ -48,7 +50,13 @@ export async function matchPositions(context: Context, pattern: Pattern, files: 
   if (others.length > 0) {
     const asked = await matches(context, pattern, others)
     if (!asked) return undefined
-    others.forEach((file, index) => found.set(file, asked[index]!))
+    for (const [index, file] of others.entries()) {
+      const places = asked[index]!
+      // The engine writes a line down with all of its matches: where that is too long to be kept, the matches are asked for alone.
+      const alone = places.length < file.limit && !spansLines(pattern) ? await bareMatches(context, pattern, file) : undefined
+      if (alone === 'too many') throw tooMany(file.handle.path)
+      found.set(file, alone && alone.length > places.length ? alone : places)
+    }
   }
   return files.map((file) => found.get(file)!)
 }
@@ -153,14 +161,21 @@ async function matches(context: Context, pattern: Pattern, files: WantedMatches[
 async function bareMatches(context: Context, pattern: Pattern, { handle, skip, limit }: WantedMatches): Promise<MatchPosition[] | 'too many' | undefined> {
   const places: MatchPosition[] = []
   const most = skip + limit
+  let room = mostText
   const rows = lines((row) => {
     const [head = '', line_number, column, offset] = /^(\d+):(\d+):(\d+):/.exec(row.toString('latin1', 0, 64)) ?? []
     const [line, start] = [Number(line_number), Number(column) - 1]
-    if (places.at(-1)?.line_number !== line) places.push({ line_number: line, end_line_number: line, offset: Number(offset) - start, submatches: [] })
+    if (places.at(-1)?.line_number !== line) {
+      places.push({ line_number: line, end_line_number: line, offset: Number(offset) - start, submatches: [] })
+      room = mostText
+    }
     const { submatches } = places.at(-1)!
     // Told alone, a match ends as lines may: with CR and LF.
     const match = row.subarray(head.length, row.at(-1) === 13 ? -1 : undefined)
-    if (submatches.length < mostSubmatches) submatches.push({ start, end: start + match.length, text: match.toString() })
+    if (submatches.length < mostSubmatches) {
+      submatches.push({ start, end: start + match.length, text: match.toString('utf8', 0, room) })
+      room -= Math.min(room, match.length)
+    }
     // The rest of the last line has nothing to tell.
     return places.length === most && submatches.length === mostSubmatches ? false : undefined
   })

@@ -26,6 +26,8 @@ export interface Listener {
 const mostSubmatches = 100
 /** Of an event that is longer nothing is kept. */
 const longestKept = 65_536
+/** The same where matches may span lines: such an event is read at once, and of a longer one the middle may be lost. */
+const longestOfSeveral = 1_048_576
 /** Of an event that is longer the line is not kept. */
 const longestLine = 1024
 
@@ -65,7 +67,7 @@ function kept(line: Buffer, textAt: number, several: boolean): ReadPositions {
   const plain = isShort && !several ? plainPlace(line, textAt) : undefined
   if (plain) return () => [plain]
   const from = isShort ? 0 : line.lastIndexOf(behindText) + 2
-  const text = line.length - from > longestKept ? '' : isShort ? line.toString() : `{"data":{${line.toString('utf8', from)}`
+  const text = line.length - from > (several ? longestOfSeveral : longestKept) ? '' : isShort ? line.toString() : `{"data":{${line.toString('utf8', from)}`
   const event = () => JSON.parse(text) as MatchEvent
   return () => (text === '' ? [] : several ? each(event()) : [whole(event())])
 }

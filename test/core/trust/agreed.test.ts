@@ -31,13 +31,19 @@ async function agree() {
   trust.add(items)
   return items
 }
-/** What the tool answers, or why it does not. */
-async function call(config: object = {}): Promise<string> {
+/** What each tool answers, or why it does not. */
+async function callEach(tools: readonly string[], config: object): Promise<string[]> {
   const kernel = await createKernel({ workspace: space.root, home: space.home, env: env(), mode: 'full-auto', config: { sandbox: { plugins: 'off' }, ...config } })
-  const result = await kernel.call('told')
+  const told: string[] = []
+  for (const tool of tools) {
+    const result = await kernel.call(tool)
+    told.push(result.ok ? String(result.output['said']) : `${result.error.code}: ${result.error.message}`)
+  }
   await kernel.close()
-  return result.ok ? String(result.output['said']) : `${result.error.code}: ${result.error.message}`
+  return told
 }
+/** What the tool `told` answers, or why it does not. */
+const call = async (config: object = {}): Promise<string> => (await callEach(['told'], config))[0]!
 const manifest = 'name: told\ndescription: Tells.\neffects: [read]\nmodule: ./main.js\n'
 const tells = (text: string): string => `export const said = ${JSON.stringify(text)}\nexport default said\n`
 const answers = 'export default () => ({ ok: true, output: { said: String(said) } })\n'
@@ -102,29 +108,48 @@ const unfound = new Set([
 ])
 const inline = { plugins: { isolate: 'inline' } }
 // Both places close code by the same loader, so a process is started only for the ways that differ there, and for a sample of the others.
-const sampled = ways.filter(([name], at) => unfound.has(name) || at % rounds(8, 1) === 0)
-const inside: [where: string, config: object, chosen: typeof ways][] = [['in a process of its own', {}, sampled], ['in this program', inline, ways]]
+const sampled = ways.filter(([name], at) => unfound.has(name) || at % rounds(16, 1) === 0)
+/** These need no other file, so one workspace holds a tool for each of them. */
+const together = ways.filter(([name, , , more]) => more === undefined && !unfound.has(name) && name !== 'a link of the repository')
+const inside: [where: string, config: object, chosen: typeof ways][] = [['in a process of its own', {}, sampled], ['in this program', inline, ways.filter((way) => !together.includes(way))]]
+/** The text of a file that code may load; the changed one leaves a mark when it runs. */
+function evilText(evil: string, text: string): string {
+  const mark = text === 'changed' ? `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(join(space.home, 'changed'))}, '')\n` : ''
+  return evil.endsWith('.json') ? JSON.stringify(text) : evil.endsWith('.cjs') ? `exports.said = ${JSON.stringify(text)}\n` : `${mark}${tells(text)}`
+}
 
 describe.each(inside)('code of a workspace %s', (where, config, chosen) => {
   it.each(chosen)('runs with the bytes that were agreed to and no others: %s', async (name, main, evil, more = {}) => {
-    const mark = (text: string) => (text === 'changed' ? `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(join(space.home, 'changed'))}, '')\n` : '')
-    const body = (text: string): string => (evil.endsWith('.json') ? JSON.stringify(text) : evil.endsWith('.cjs') ? `exports.said = ${JSON.stringify(text)}\n` : `${mark(text)}${tells(text)}`)
     vi.stubEnv('VTCODE_WORKSPACE', space.root)
-    files({ ...loose, ...more, 'tools/main.js': main + answers, [evil]: body('agreed') })
+    files({ ...loose, ...more, 'tools/main.js': main + answers, [evil]: evilText(evil, 'agreed') })
     if (name === 'a link of the repository') symlinkSync('m.js', join(space.root, 'tools/link.js'))
     const items = await agree()
     const shown = items.some(({ id, agreed }) => id === 'workspace:told' && agreed !== undefined && evil in agreed.tree.files)
-    const before = await call(config)
-    if (!unfound.has(name)) expect([shown, before]).toEqual([true, 'agreed'])
-    // In this program a `require` made for another place is not seen; what it asks for by name is shown.
-    else if (where !== 'in this program' || !shown) expect(before).toMatch(/^VT_PLUGIN_IMPORT: .*agreed to/s)
-    files({ [evil]: body('changed') })
+    if (!unfound.has(name)) expect([shown, await call(config)]).toEqual([true, 'agreed'])
+    // In this program a `require` made for another place is not seen; what it asks for by name is shown. In a process the call below shows it.
+    else if (where === 'in this program' && !shown) expect(await call(config)).toMatch(/^VT_PLUGIN_IMPORT: .*agreed to/s)
+    files({ [evil]: evilText(evil, 'changed') })
     expect(await call(config)).toMatch(shown ? /^VT_PLUGIN_UNTRUSTED/ : /^VT_PLUGIN_IMPORT: .*agreed to/s)
     expect(existsSync(join(space.home, 'changed'))).toBe(false)
   })
 })
 
 describe('code of a workspace', () => {
+  it('in this program runs with the bytes that were agreed to and no others, however a module names another file', async () => {
+    vi.stubEnv('VTCODE_WORKSPACE', space.root)
+    const tools = together.map((_, at) => `told_${at}`)
+    files({ 'vtcode.config.yaml': 'manifests: [builtin, ./tools]\n' })
+    together.forEach(([, main, evil], at) => files({ [`tools/told_${at}.yaml`]: manifest.replace('told', tools[at]!).replace('main', `main_${at}`), [`tools/main_${at}.js`]: main + answers, [evil]: evilText(evil, 'agreed') }))
+    const items = await agree()
+    const shown = together.filter(([, , evil], at) => items.some(({ id, agreed }) => id === `workspace:${tools[at]}` && agreed !== undefined && evil in agreed.tree.files))
+    expect(shown).toEqual(together)
+    const names = together.map(([name]) => name)
+    const told = async (): Promise<(readonly [name: string, answer: string])[]> => (await callEach(tools, inline)).map((answer, at) => [names[at]!, answer] as const)
+    expect(await told()).toEqual(names.map((name) => [name, 'agreed']))
+    for (const [, , evil] of together) files({ [evil]: evilText(evil, 'changed') })
+    expect(await told()).toEqual(names.map((name) => [name, expect.stringMatching(/^VT_PLUGIN_UNTRUSTED/)]))
+    expect(existsSync(join(space.home, 'changed'))).toBe(false)
+  })
   it('in TypeScript is closed in the same way', async () => {
     files({ ...loose, 'tools/main.ts': `import type { T } from './types.js'\nimport said from './m.js'\nconst kept: T = said\n${answers}`, 'tools/m.ts': tells('agreed'), 'tools/types.ts': 'export type T = string\n' })
     const told = (await agree()).find(({ id }) => id === 'workspace:told')!

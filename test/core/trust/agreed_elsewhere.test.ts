@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { consentItems, createKernel, homeOf, openTrust } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { samplePoints } from '../../support/sample.js'
 
 let space: TempWorkspace
 beforeEach(async () => {
@@ -59,10 +60,11 @@ const ways: [name: string, main: string, more?: Record<string, string>][] = [
   ['an addon', `${made}const m = new Module('x'); process.dlopen(m, [${ws}, 'e' + '.node'].join('/')); const { said } = m.exports\n`],
   ['a link to the root', `import { symlinkSync } from 'node:fs'\ntry { symlinkSync(${ws}, new URL('./out', import.meta.url)) } catch {}\nconst { said } = await import('./out/' + 'e.mjs')\n`],
 ]
-const ends = [['JavaScript', 'js'], ['TypeScript', 'ts']] as const
+// The same loader closes code of both languages, so a sample of the second is enough.
+const ends = [['JavaScript', 'js', ways], ['TypeScript', 'ts', samplePoints(ways, 4)]] as const
 
-describe.each(ends)('code that names no file in %s', (_, end) => {
-  it.each(ways)('does not load what was not agreed to by %s', async (_, main, more = {}) => {
+describe.each(ends)('code that names no file in %s', (_, end, chosen) => {
+  it.each(chosen)('does not load what was not agreed to by %s', async (_, main, more = {}) => {
     files({ 'vtcode.config.yaml': 'manifests: [builtin, ./tools]\n', 'tools/told.yaml': 'name: told\ndescription: Tells.\neffects: [read]\nmodule: ./main.js\n', [`tools/main.${end}`]: main + answers, 'e.mjs': asModule(), 'e.cjs': asCommon(), 'e.node': 'x', [`${shelf}/e.mjs`]: asModule(), [`${shelf}/e.cjs`]: asCommon(), ...more })
     await agree()
     expect(await call()).not.toBe('agreed')

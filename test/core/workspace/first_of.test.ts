@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tempWorkspace } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
 import { bringInFront, openWorkspace } from '../../../build/core/workspace/index.js'
+import { makeManyFiles } from '../../support/many_files.js'
 import { fc } from '../../support/property.js'
 
 describe('the first of many', () => {
@@ -24,8 +24,8 @@ describe('the first of many', () => {
   it('of the names in a folder that is too large to be read whole are those that stand first, with their kinds', async () => {
     await using made = await tempWorkspace({})
     // A folder takes the bytes of its names: with long ones 18,000 make it as large as a million short ones would.
-    const program = `for (let at = 0; at < 18_000; at++) require('fs').closeSync(require('fs').openSync('wide/' + (at * 7919 % 18_000) + '-' + 'x'.repeat(240), 'w'))`
-    execFileSync(process.execPath, ['-e', `require('fs').mkdirSync('wide/00-folder', { recursive: true }); ${program}`], { cwd: made.root })
+    makeManyFiles(join(made.root, 'wide'), 18_000, (index) => `${(index * 7919) % 18_000}-${'x'.repeat(240)}`)
+    mkdirSync(join(made.root, 'wide/00-folder'))
     writeFileSync(join(made.root, 'wide/\u{1F600}'), '')
     const workspace = openWorkspace(made.root, { home: made.home })
     await using wide = await workspace.openDirectory('wide')

@@ -8,9 +8,11 @@ const manifest = (name: string, more = 'effects: [read]'): string => `name: ${na
 const action = (body: string, head = ''): string => `${head}\nexport default async (call, context) => { ${body} }\n`
 const ok = 'return { ok: true, output: { fine: true } }'
 
+/** Blocks its process as a loop without end does, and takes no processor time from other tests. */
+const blocked = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)'
 /** Ways to harm a program, each a plugin of its own. */
 const hostile: Record<string, { code: string; says: RegExp; more?: string; body: string }> = {
-  import_loop: { code: 'VT_PLUGIN_IMPORT', says: /within 3 s/, body: 'while (true);' },
+  import_loop: { code: 'VT_PLUGIN_IMPORT', says: /within 3 s/, body: blocked },
   import_throw: { code: 'VT_PLUGIN_IMPORT', says: /on purpose/, body: "throw new Error('on purpose')" },
   import_exit: { code: 'VT_PLUGIN_IMPORT', says: /exit code 5/, body: 'process.exit(5)' },
   call_exit: { code: 'VT_PLUGIN_CRASHED', says: /exit code 7/, body: action('process.exit(7)') },
@@ -129,17 +131,17 @@ describe('a hostile module', () => {
 })
 
 describe('a policy in a process of its own', () => {
-  it('that spins refuses the call that it was asked about; its process is ended, and the next call is judged by a new one', async () => {
+  it('that is blocked refuses the call that it was asked about; its process is ended, and the next call is judged by a new one', async () => {
     await using place = await tempWorkspace({
       'guard.yaml': 'name: guard\nkind: policy\ndescription: Judges.\nslots: [unified_search/grep]\nmodule: ./guard.js\n',
-      'guard.js': "export default async ({ input }) => { if (input.pattern.startsWith('spin')) for (;;); if (input.pattern === 'no') return { deny: 'Not this.' } }\n",
+      'guard.js': `export default async ({ input }) => { if (input.pattern.startsWith('block')) ${blocked}; if (input.pattern === 'no') return { deny: 'Not this.' } }\n`,
     })
     await using mine = await bootKernel({ manifests: [place.root], waits: { policy: 4000 }, config: { plugins: { isolate: 'auto', quarantine_after: 1 } }, files: { 'a.txt': 'one\n' } })
     const grep = (pattern: string) => mine.call('unified_search', { action: 'grep', pattern })
     matches(await grep('one'), { ok: true })
     const usual = (await processesOf(mine.home)).length
     // As often as a plugin may fail before it is left alone.
-    matches(await grep('spin'), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 're:.*guard.*' } })
+    matches(await grep('block'), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 're:.*guard.*' } })
     matches(await grep('one'), { ok: true })
     matches(await grep('no'), { ok: false, error: { code: 'VT_POLICY_DENIED' } })
     await expect.poll(async () => (await processesOf(mine.home)).length).toBeLessThanOrEqual(usual)

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { Config, Kernel } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
+import { vtcode } from '../../support/program.js'
 
 const fixture = fileURLToPath(new URL('../../fixtures/mcp/server.mjs', import.meta.url))
 const program = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
@@ -272,22 +273,16 @@ it('looking at what is there starts no server to ask for its tools, whoever look
   const servers = { s: made.server(), off: { ...made.server(), enabled: false }, eager: { ...made.server(), lazy: false } }
   await mkdir(join(place.home, '.vtcode'))
   await writeFile(join(place.home, '.vtcode/vtcode.config.json'), JSON.stringify({ mcp: { servers } }))
-  const vtcode = async (...args: string[]): Promise<{ code: number | null; out: string }> => {
-    const child = spawn(process.execPath, [program, '--home', place.home, '--workspace', place.root, ...args], { stdio: ['ignore', 'pipe', 'ignore'] })
-    let out = ''
-    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-    return new Promise((resolve) => child.once('close', (code) => resolve({ code, out })))
-  }
-  const { code, out } = await vtcode('doctor', '--json')
-  const { contributions } = JSON.parse(out) as { contributions: { id: string; state: string; reason: string }[] }
+  const { code, stdout } = await vtcode(place, ['doctor', '--json'])
+  const { contributions } = JSON.parse(stdout) as { contributions: { id: string; state: string; reason: string }[] }
   matches(contributions.find(({ id }) => id === 'user:s'), { state: 'inactive', reason: 're:.*not known yet.*' })
   expect(code).toBe(0)
-  await vtcode('plugins', 'list', '--json')
-  await vtcode('trust', 'list')
+  await vtcode(place, ['plugins', 'list', '--json'])
+  await vtcode(place, ['trust', 'list'])
   expect(await made.starts()).toBe(0)
-  expect((await vtcode('tools')).out).toContain('mcp__s__echo')
+  expect((await vtcode(place, ['tools'])).stdout).toContain('mcp__s__echo')
   expect(await made.starts()).toBe(2)
-  const after = JSON.parse((await vtcode('plugins', 'list', '--json')).out) as { contributions: { id: string; state: string }[] }
+  const after = JSON.parse((await vtcode(place, ['plugins', 'list', '--json'])).stdout) as { contributions: { id: string; state: string }[] }
   matches(after.contributions.find(({ id }) => id === 'user:s'), { state: 'active' })
   expect(await made.starts()).toBe(2)
 })

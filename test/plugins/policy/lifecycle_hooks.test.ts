@@ -60,12 +60,13 @@ describe('a PreToolUse hook', () => {
     expect([word(result), result.ok ? '' : result.error.message]).toEqual([expected, reason ? expect.stringContaining(reason) : expect.anything()])
   })
 
-  it.each<[string, string, string]>([
+  // They wait for a limit, so all wait at once.
+  it.concurrent.for<[string, string, string]>([
     ['waits for them', 'sleep 300 & echo $! > child; wait', 'within 3 s'],
     ['ends before them, and they hold its pipe', 'sleep 300 & echo $! > child; exit 0', 'within 3 s'],
     ['ignores SIGTERM, as they do', "trap '' TERM; sh -c 'sleep 300; sleep 300' & echo $! > child; wait", 'within 3 s'],
     ['prints without end, as they do', 'yes & echo $! > child; yes', 'more than 1 MiB'],
-  ])('that leaves grandchildren is ended with its group when it %s', async (_, command, reason) => {
+  ])('that leaves grandchildren is ended with its group when it %s', async ([, command, reason], { expect }) => {
     await using booted = await boot([{ command, timeout: 3 }])
     const started = Date.now()
     const result = await read(booted)

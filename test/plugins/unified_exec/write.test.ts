@@ -67,7 +67,7 @@ describe('a terminal', () => {
 
   it('is resized, a thousand times if need be', async () => {
     await terminal(['bash', '-c', 'trap "stty size" WINCH; while :; do sleep 0.1; done'])
-    for (let turn = 0; turn < 1000; turn++) {
+    for (let turn = 0; turn < rounds(150, 1000); turn++) {
       const result = await call(booted, { action: 'continue', session_id: 's', rows: 2 + (turn % 400), cols: 10 + (turn % 900), yield_time_ms: 0 })
       expect(result.ok).toBe(true)
     }

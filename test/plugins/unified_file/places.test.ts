@@ -271,5 +271,5 @@ describe(`links that are turned all the time${noSandbox ? ' (SKIPPED in part: ne
     }
     if (process.env['VTCODE_RACE_SECS']) console.log(codes)
     expect(codes.get('ok')).toBeGreaterThan(0)
-  }, race_s * 1000 + 120_000)
+  }, race_s * 1000 + 240_000)
 })

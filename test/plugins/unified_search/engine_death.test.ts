@@ -34,18 +34,25 @@ it('an ignore file without an end is no engine’s: the other one answers, and i
   expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({ ok: true, output: { total_matches: 2, backend: 'javascript' }, notices: [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' })] })
 })
 
-it.each([
+// Each search first waits a while for its engine, so all wait at once.
+it.concurrent.for([
   ['a pipe', '.gitignore', 'mkfifo .gitignore'],
   ['a pipe deep below', 'b/deep/.ignore', 'mkdir b/deep; mkfifo b/deep/.ignore'],
   ['a pipe in the folder of a repository', '.git/info/exclude', 'mkdir -p .git/info; mkfifo .git/info/exclude'],
-])('an ignore file that is %s is waited for by nobody: the other engine answers, and it is named', async (_, path, script) => {
+])('an ignore file that is %s is waited for by nobody: the other engine answers, and it is named', async ([, path, script]) => {
   await using ws = await bootKernel({ files: { 'a.txt': 'alpha\n', 'b/c.txt': 'alpha\n', 'b/c.js': 'function alpha(x) {\n  return other(x)\n}\nalpha(1)\n' } })
-  execFileSync('sh', ['-c', script], { cwd: ws.root })
+  execFileSync('sh', ['-c', script!], { cwd: ws.root })
   const named = expect.objectContaining({ code: 'VT_SEARCH_PARTIAL', message: expect.stringContaining(`'${path}' is a `) })
-  expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({ ok: true, output: { total_matches: 4, backend: 'javascript' }, notices: [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' }), named] })
-  expect(await ws.call('unified_search', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript' })).toMatchObject({ ok: true, output: { total_matches: 1 }, notices: [named] })
-  expect(await ws.call('unified_search', { action: 'list', mode: 'recursive' })).toMatchObject({ ok: true, notices: [named] })
-  expect(await ws.call('grep_search', { action: 'similarity', reference_file: 'b/c.js' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_SPECIAL', message: expect.stringContaining(`'${path}' is a `) } })
+  const [grep, structural, list, similarity] = await Promise.all([
+    ws.call('unified_search', { action: 'grep', pattern: 'alpha' }),
+    ws.call('unified_search', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript' }),
+    ws.call('unified_search', { action: 'list', mode: 'recursive' }),
+    ws.call('grep_search', { action: 'similarity', reference_file: 'b/c.js' }),
+  ])
+  expect(grep).toMatchObject({ ok: true, output: { total_matches: 4, backend: 'javascript' }, notices: [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' }), named] })
+  expect(structural).toMatchObject({ ok: true, output: { total_matches: 1 }, notices: [named] })
+  expect(list).toMatchObject({ ok: true, notices: [named] })
+  expect(similarity).toMatchObject({ ok: false, error: { code: 'VT_PATH_SPECIAL', message: expect.stringContaining(`'${path}' is a `) } })
 })
 
 describe('a structural search', () => {
@@ -116,6 +123,5 @@ describe('an engine that is killed in any search', () => {
         delete process.env[variable]
       }
     },
-    60_000,
   )
 })

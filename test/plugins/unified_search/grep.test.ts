@@ -128,6 +128,23 @@ describe('lines', () => {
     expect(matches[0]).toMatchObject({ column: 5001, text_truncated: true, text: expect.stringMatching(/^…é+needlex+…$/) })
     expect(Array.from(matches[0].text)).toHaveLength(500)
   })
+  it.each([
+    ['a thousand matches', 'ab'.repeat(1000), '[ab]', 'a', 100],
+    ['a match of 100,000 characters', `foo${'x'.repeat(100_000)}`, 'foo.*', `foo${'x'.repeat(100_000)}`, 1],
+    ['a match of 5,000,000 characters', `foo${'x'.repeat(5_000_000)}`, 'foo.*', `foo${'x'.repeat(131_069)}`, 1],
+    ['more matches than the engine is read for', '{"a":1},'.repeat(300_000), '"', '"', 100],
+  ])('with %s are found, and the first matches of them are told', async (_, line, pattern, first, most) => {
+    await using ws = await boot({ 'a.txt': `${line}\nlast ${line.slice(0, 8)}\n` })
+    for (const path of ['a.txt', '.']) {
+      const { matches, total_matches, notices } = await found(ws, { pattern, path, response_format: 'detailed' })
+      expect([total_matches, matches.length, notices]).toEqual([2, 2, []])
+      expect([matches[0].line_number, matches[0].submatches.length, matches[0].submatches[0].text, matches[1].line_number]).toEqual([1, most, first, 2])
+    }
+  })
+  it('that are long are found by a pattern that spans lines', async () => {
+    await using ws = await boot({ 'a.txt': `foo\n${'x'.repeat(100_000)}\n` })
+    for (const path of ['a.txt', '.']) expect(await found(ws, { pattern: 'foo\\nx+', path })).toMatchObject({ total_matches: 1, matches: [{ line_number: 1, end_line_number: 2 }], notices: [] })
+  })
   it('that are no UTF-8 are decoded and marked', async () => {
     await using ws = await boot({ 'a.txt': Buffer.from('caf\xe9 needle\n', 'latin1') })
     expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ text: 'caf\ufffd needle', lossy: true, column: 6 }])

@@ -10,6 +10,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { asDeclared } from '../../support/answers.js'
+import { rounds } from '../../support/exec.js'
 import { page, redirect, serve, site, type Answering } from '../../support/server.js'
 
 const loopback = { private_hosts: ['127.0.0.1'] }
@@ -211,7 +212,7 @@ describe('redirects', () => {
 })
 
 describe('a body', () => {
-  const zeros = Buffer.alloc(64 * 1024 * 1024)
+  const zeros = Buffer.alloc(rounds(4, 64) * 1024 * 1024)
   it.each([
     ['gzip', gzipSync(zeros)],
     ['br', brotliCompressSync(zeros)],
@@ -220,7 +221,7 @@ describe('a body', () => {
     const { output } = await served(page(bytes.length ? bytes : '', 'text/plain', { 'content-encoding': encoding }), { max_bytes: 10_000 })
     // Zeros are no text; the cut came first.
     expect(output).toBeUndefined()
-    const text = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }[encoding]!(Buffer.alloc(8 * 1024 * 1024, 'a'))
+    const text = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }[encoding]!(Buffer.alloc(1024 * 1024, 'a'))
     expect((await served(page(text, 'text/plain', { 'content-encoding': encoding }), { max_bytes: 10_000 })).output).toMatchObject({ bytes: 10_000, truncated: true })
   })
 
@@ -546,7 +547,7 @@ describe('pages that are too heavy', () => {
     await using server = await serve(page(heavy))
     await using booted = await bootKernel({ config: { web: loopback } })
     const read = (n: number): Promise<any> => booted.call('unified_search', { action: 'web', url: `${server.url}/${n}`, max_bytes: 2_000_000 })
-    for (const result of [await read(1), ...(await Promise.all([read(2), read(3)]))]) {
+    for (const result of [...(process.env.VTCODE_SOAK ? [await read(1)] : []), ...(await Promise.all([read(2), read(3)]))]) {
       expect(result).toMatchObject({ ok: true, output: { content: 'hello' } })
       expect(result.text).toContain('too heavy')
     }

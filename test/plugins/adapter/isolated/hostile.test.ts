@@ -41,7 +41,7 @@ import { readSync, writeSync } from 'node:fs'
 export default async ({ input }) => {
   // The number of the call under way is not told; a plugin may try all.
   for (const line of input.lines) for (let n = 0; n < 12; n++) for (;;) try { writeSync(3, line.replaceAll('"N"', String(n)) + '\\n'); break } catch {}
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await new Promise((resolve) => setTimeout(resolve, 50))
   ${fine}
 }`,
   around: `

@@ -15,12 +15,13 @@ const far_too_long_ms = 25_000
 /** Its command. A shell notes the process before Node has even begun. */
 const noted = (...args: string[]) => ({ command: '/bin/sh', args: ['-c', 'echo $$ >> "$1/pids"; exec "$0" "$2" "$1" "$3" "$4"', process.execPath, args[0]!, server, args[1]!, args[2] ?? '500'] })
 
-/** A workspace whose user has configured one such server. */
-async function place(how: string, more: object = {}): Promise<TempWorkspace & { pids: () => Promise<number[]>; starts: () => Promise<number> }> {
+/** A workspace whose user has configured such servers: one named `s`, or several named after what they do. */
+async function place(how: string | readonly string[], more: object = {}): Promise<TempWorkspace & { pids: () => Promise<number[]>; starts: () => Promise<number> }> {
   const made = await tempWorkspace({ 'a.txt': 'one\n' })
-  const s = { ...noted(made.home, how), startup_timeout_secs: 60, ...more }
+  const named: (readonly [name: string, how: string])[] = typeof how === 'string' ? [['s', how]] : how.map((one) => [one, one])
+  const servers = Object.fromEntries(named.map(([name, one]) => [name, { ...noted(made.home, one), startup_timeout_secs: 60, ...more }]))
   await mkdir(join(made.home, '.vtcode'), { recursive: true })
-  await writeFile(join(made.home, '.vtcode/vtcode.config.json'), JSON.stringify({ mcp: { servers: { s } }, policy: { allow: ['mcp__s__echo'] } }))
+  await writeFile(join(made.home, '.vtcode/vtcode.config.json'), JSON.stringify({ mcp: { servers }, ...(how === 'late' && { policy: { allow: ['mcp__s__echo'] } }) }))
   const pids = async (): Promise<number[]> => (await readFile(join(made.home, 'pids'), 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number)
   return Object.assign(made, { pids, starts: async () => (await pids()).length })
 }
@@ -48,36 +49,40 @@ const within = async <T>(ms: number, work: Promise<T>): Promise<T | 'late'> => {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-describe.each(['silent', 'spinning', 'unlisted', 'stubborn'])('a server that is %s', (how) => {
+const kinds = ['silent', 'spinning', 'unlisted', 'stubborn'] as const
+
+describe(`servers that are ${kinds.join(', ')}`, () => {
   it('costs a call of a built-in tool nothing: it is not even started', async () => {
-    await using made = await place(how)
+    await using made = await place(kinds)
     const ran = await within(far_too_long_ms, vtcode(made, ['call', 'unified_search', 'list']))
     expect(ran).toMatchObject({ code: 0, stderr: '' })
     expect(await made.starts()).toBe(0)
   })
 
-  it('is given up after `startup_timeout_secs`, and its process with it', async () => {
-    await using made = await place(how)
-    const s = { ...noted(made.home, how), startup_timeout_secs: 1 }
-    await using vt = await bootKernel({ config: { mcp: { servers: { s } } } as Config })
-    matches(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START'), { message: 're:.*within 1 s.*' })
+  it('are given up after `startup_timeout_secs`, each with its process', async () => {
+    await using made = await place(kinds)
+    const servers = Object.fromEntries(kinds.map((how) => [how, { ...noted(made.home, how), startup_timeout_secs: 1 }]))
+    await using vt = await bootKernel({ config: { mcp: { servers } } as Config })
+    const given = vt.kernel.diagnostics().filter(({ code }) => code === 'VT_MCP_START').map(({ message }) => message)
+    expect(given).toHaveLength(kinds.length)
+    for (const how of kinds) expect(given).toContainEqual(expect.stringMatching(new RegExp(`${how}.*within 1 s`)))
     for (const pid of await made.pids()) expect(lives(pid)).toBe(false)
-    expect(await made.starts()).toBe(1)
+    expect(await made.starts()).toBe(kinds.length)
   })
 
-  it.each(['stdin', 'SIGTERM'] as const)('does not keep `vtcode mcp` beyond its %s, and ends with it', async (end) => {
-    await using made = await place(how)
+  it.each(['stdin', 'SIGTERM'] as const)('do not keep `vtcode mcp` beyond its %s, and end with it', async (end) => {
+    await using made = await place(kinds)
     const child = served(made)
     let out = ''
     child.stdout!.on('data', (chunk: Buffer) => (out += chunk.toString()))
     child.stdin!.write(hello + listing)
-    await expect.poll(() => made.starts(), { timeout: far_too_long_ms }).toBe(1)
+    await expect.poll(() => made.starts(), { timeout: far_too_long_ms }).toBe(kinds.length)
     if (end === 'stdin') child.stdin!.end()
     else child.kill(end)
     expect(await within(far_too_long_ms, child.over)).not.toBe('late')
     expect(out).toContain('"id":1')
     for (const pid of await made.pids()) await expect.poll(() => lives(pid)).toBe(false)
-    // It did not fail: we ended it.
+    // None of them failed: we ended it.
     expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
   })
 })

@@ -117,7 +117,7 @@ describe('what was not applied is told to the model once, then to the person', (
     const whole = await play()
     expect(whole).toMatchObject({ code: 1, told: 1, outcome_code: 'escalated', not_applied: [{ target: 'a.txt' }] })
     const points = Array.from({ length: whole.writes - 1 }, (_, index) => index + 1)
-    for (const n of samplePoints(points, 4)) {
+    for (const n of samplePoints(points, 3)) {
       const { told, outcome_code, not_applied } = await play(n)
       // Behind the first write there is no input yet: nothing is gone on with.
       if (n > 1) expect({ n, told, outcome_code, not_applied }).toEqual({ n, told: 1, outcome_code: 'escalated', not_applied: whole.not_applied })

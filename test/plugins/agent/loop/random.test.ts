@@ -43,7 +43,7 @@ function answer({ next, pick, some }: ReturnType<typeof chance>): Answer {
 }
 
 // Every seed is another script; one that failed is repeated by its number.
-it.each(Array.from({ length: rounds(8, 24) }, (_, seed) => seed))('whatever a model answers, the log is whole and every request is answered call by call: script %i', async (seed) => {
+it.each(Array.from({ length: rounds(5, 24) }, (_, seed) => seed))('whatever a model answers, the log is whole and every request is answered call by call: script %i', async (seed) => {
   const dice = chance(seed)
   const script = Array.from({ length: 40 }, () => answer(dice))
   const s = await scene(script, { boot: { mode: dice.pick(['auto', 'ask', 'plan']), files: { a: 'one\n', 'c/d': 'two\n'.repeat(200) } }, settings: { agent: { model: 'peer/m', harness: { auto_compaction_threshold_tokens: dice.pick([2000, 100_000]) } } } })

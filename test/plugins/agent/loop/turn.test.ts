@@ -227,7 +227,7 @@ describe('follow-ups', () => {
 
 describe('an interruption', () => {
   it('during an answer keeps the text so far, and ends the turn once', async () => {
-    const s = await scene([{ content: 'a long story '.repeat(200), how: { latency: 20, chunkSize: 10 } }])
+    const s = await scene([{ content: 'a long story '.repeat(40), how: { latency: 20, chunkSize: 10 } }])
     const stop = new AbortController()
     const outcome = await s.run('go', { onDelta: ({ at }) => (at > 20 ? stop.abort() : undefined) }, stop.signal)
     expect(outcome).toMatchObject({ outcome_code: 'cancelled', exit_code: 130, error: { code: 'VT_CANCELLED' } })

@@ -10,10 +10,11 @@ const floods: Record<string, (pieces: string[]) => object> = { reasoning: (reaso
 describe.each(formats)('a model server that speaks %s', (format) => {
   // What looks like the beginning of a secret is held back and looked at again: the dearest of all texts.
   it.each(Object.keys(floods))('may say its %s in as many pieces as it likes: all are followed to the end, in a small heap', { timeout: 600_000 }, async (kind) => {
-    const pieces = Array.from<string>({ length: format === 'openai-chat' ? rounds(30_000, 300_000) : rounds(5_000, 60_000) }).fill(kind === 'reasoning' ? '-----BEGIN PRIVATE KEY-----' : 'sk-aB3 x')
+    const pieces = Array.from<string>({ length: format === 'openai-chat' ? rounds(20_000, 300_000) : rounds(4_000, 60_000) }).fill(kind === 'reasoning' ? '-----BEGIN PRIVATE KEY-----' : 'sk-aB3 x')
     const flood = framesOf(format, floods[kind]!(pieces))
     const answers = [flood.body + flood.end]
-    await using server = await serve((_, response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answers.shift() ?? wholeOf(format, { text: 'done' })))
+    // No connection is used twice: the server might close it while a long answer is still being read.
+    await using server = await serve((_, response) => void response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close' }).end(answers.shift() ?? wholeOf(format, { text: 'done' })))
     await using place = await home(server, { 'a.txt': 'a\n' }, { format, provider: { retries: { request: 0, stream: 0 } } })
     const { code, out, err } = await vtcode(place, ['exec', '--json', '--deltas', 'go'], { node: [`--max-old-space-size=${rounds(64, 256)}`] })
     const events = eventsOf(out)

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { serve, type TestServer } from '../../../support/server.js'
-import { framesOf, wholeOf, wires, type Said } from '../../../support/frames.js'
+import { framesOf, wholeOf, wires, type Said, type Wire } from '../../../support/frames.js'
 import { harness, hold, items, scene } from '../../../support/inside.js'
 import { checkLog } from '../../../support/invariants.js'
 
@@ -18,14 +18,15 @@ const answering = async (...answers: Answer[]): Promise<TestServer> =>
     }),
   )
 
+const against = async (format: Wire, server: TestServer, provider: object = {}) => scene([], { url: server.url, format, provider })
+
 // What a server of each of these wires may do, with the same outcome on each.
 describe.each(wires)('over %s', (format) => {
   const whole = wholeOf(format, { text: 'whole' })
-  const against = async (server: TestServer, provider: object = {}) => scene([], { url: server.url, format, provider })
 
   it('an answer that closes after a whole call without its end is cut: nothing runs, and it is asked for again', async () => {
     const server = await answering(framesOf(format, { call: write }).body, whole)
-    const s = await against(server)
+    const s = await against(format, server)
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'whole' })
     expect([server.seen.length, await s.booted.read('a.txt'), items(s.events, 'tool_invocation')]).toEqual([2, undefined, []])
   })
@@ -33,28 +34,20 @@ describe.each(wires)('over %s', (format) => {
   it('an unreadable frame makes an answer incomplete, though it ends well', async () => {
     const { body, end } = framesOf(format, { text: 'half' })
     const server = await answering(`${body}data: {bad\n\n${end}`, whole)
-    const s = await against(server)
+    const s = await against(format, server)
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'whole' })
     expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['cut'])
     expect(server.seen[1]!.body).not.toContain('half')
   })
 
-  it('silence ends at a timeout, before the first token and in the middle', async () => {
-    const { body } = framesOf(format, { text: 'half' })
-    const server = await answering(() => {}, (response) => response.writeHead(200, stream).write(body), whole)
-    const s = await against(server, { timeouts: { first_token_ms: 1500, idle_ms: 1500 } })
-    expect(await s.run()).toMatchObject({ text: 'whole' })
-    expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['first_token', 'idle'])
-  })
-
   it('a call that was cut short by the length changes no file, a whole one does, and the model is told which was which', async () => {
     const cut = await answering(wholeOf(format, { call: { ...write, arguments: args.slice(0, -6) } }, 'length'), whole)
-    const s = await against(cut)
+    const s = await against(format, cut)
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'whole' })
     expect(await s.booted.read('a.txt')).toBeUndefined()
     expect(cut.seen[1]!.body).toContain('VT_LLM_CALL_TRUNCATED')
     checkLog(s.events)
-    const t = await against(await answering(wholeOf(format, { call: write }, 'length'), whole))
+    const t = await against(format, await answering(wholeOf(format, { call: write }, 'length'), whole))
     await t.run()
     expect(await t.booted.read('a.txt')).toBe('x\n')
   })
@@ -64,23 +57,23 @@ describe.each(wires)('over %s', (format) => {
     const refuse = (response: ServerResponse) => response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"expired: token-number-1"}}')
     const server = await answering(refuse, wholeOf(format, { text: 'the token is token-number-2' }))
     const auth = { command: '/bin/sh', args: ['-c', 'echo x >> count; echo token-number-$(wc -l < count)'], cwd: root }
-    const s = await against(server, { auth })
+    const s = await against(format, server, { auth })
     const outcome = await s.run()
     expect(outcome.outcome_code).toBe('success')
     expect(server.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-number-1', 'Bearer token-number-2'])
     expect(JSON.stringify([outcome, s.events])).not.toContain('token-number')
     const refused = await answering(refuse)
-    expect((await (await against(refused, { auth })).run()).error?.code).toBe('VT_LLM_AUTH')
+    expect((await (await against(format, refused, { auth })).run()).error?.code).toBe('VT_LLM_AUTH')
     expect(refused.seen.length).toBe(2)
     const fixed = await answering(refuse)
-    expect((await (await against(fixed)).run()).error?.code).toBe('VT_LLM_AUTH')
+    expect((await (await against(format, fixed)).run()).error?.code).toBe('VT_LLM_AUTH')
     expect(fixed.seen.length).toBe(1)
   })
 
   it('tokens are counted and priced, cached ones at their own price', async () => {
     const first: Said = { call: { name: 'unified_search', arguments: '{"action":"list"}' }, usage: { input: 1000, cached: 0, output: 50 } }
     const second: Said = { text: 'ok', usage: { input: 1200, cached: 900, output: 7 } }
-    const s = await against(await answering(wholeOf(format, first), wholeOf(format, second)), { cost: { input: 3, output: 15, cache_read: 0.3 } })
+    const s = await against(format, await answering(wholeOf(format, first), wholeOf(format, second)), { cost: { input: 3, output: 15, cache_read: 0.3 } })
     const { usage, total_cost_usd } = await s.run()
     const prices = [(1000 * 3 + 50 * 15) / 1e6, (300 * 3 + 900 * 0.3 + 7 * 15) / 1e6] as const
     const steps = s.events.filter((event) => event.type === 'step.completed')
@@ -95,7 +88,7 @@ describe.each(wires)('over %s', (format) => {
   it('a server that redirects gets the key, the redirect target gets the request without it', async () => {
     const other = await answering(whole)
     const server = await answering((response) => response.writeHead(307, { location: `http://localhost:${other.port}/v1/elsewhere` }).end())
-    const s = await against(server, { headers: { 'x-team': 'tools' } })
+    const s = await against(format, server, { headers: { 'x-team': 'tools' } })
     expect(await s.run()).toMatchObject({ text: 'whole' })
     const secretsOf = ({ seen }: TestServer) => Object.entries(seen[0]!.headers).filter(([name, value]) => name === 'x-team' || String(value).includes('key-of-the-peer'))
     expect([secretsOf(server).length, secretsOf(other)]).toEqual([2, []])
@@ -117,6 +110,18 @@ describe.each(wires)('over %s', (format) => {
     expect(stand_in.seen[0]!.body).not.toMatch(/note-of-this-server|I look first/)
     checkLog(s.events)
   })
+})
+
+it('silence ends at a timeout, before the first token and in the middle', async () => {
+  // Over each wire; all of them wait at once.
+  const told = await Promise.all(wires.map(async (format) => {
+    const { body } = framesOf(format, { text: 'half' })
+    const server = await answering(() => {}, (response) => response.writeHead(200, stream).write(body), wholeOf(format, { text: 'whole' }))
+    const s = await against(format, server, { timeouts: { first_token_ms: 1500, idle_ms: 1500 } })
+    const { text } = await s.run()
+    return [format, text, harness(s.events, 'model_retry').map(({ error_category }) => error_category)]
+  }))
+  expect(told).toEqual(wires.map((format) => [format, 'whole', ['first_token', 'idle']]))
 })
 
 describe('a server that counts nothing', () => {

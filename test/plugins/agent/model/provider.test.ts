@@ -192,7 +192,9 @@ describe('the way to a server', () => {
   it('through a proxy is that of the entry, and a proxy that refuses is named', async () => {
     const server = await answering()
     const asked: [string | undefined, string | undefined][] = []
+    const tunnels: Socket[] = []
     const proxy = createServer((_, response) => response.writeHead(405).end()).on('connect', ({ url, headers }, socket: Socket) => {
+      tunnels.push(socket)
       asked.push([url, headers.authorization])
       if (asked.length > 1) return socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
       const [host, port] = url!.split(':')
@@ -203,6 +205,7 @@ describe('the way to a server', () => {
     })
     await new Promise<void>((ready) => proxy.listen(0, '127.0.0.1', ready))
     closing(proxy)
+    hold({ [Symbol.asyncDispose]: async () => tunnels.forEach((socket) => socket.destroy()) })
     const s = await scene([], { url: server.url, provider: { proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` } })
     expect(await s.run()).toMatchObject({ text: 'ok' })
     expect(asked).toEqual([[`127.0.0.1:${server.port}`, undefined]])

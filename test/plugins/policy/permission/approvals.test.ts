@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel, type Approval, type Approved, type CallOptions, type Kernel, type Mode, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from '../../../support/program.js'
+import { rounds } from '../../../support/exec.js'
+import { bin, surroundings, vtcode } from '../../../support/program.js'
 
 /** A kernel whose person is asked, counted and answers as told. */
 async function person(workspace: TempWorkspace, answer: Approved = { decision: 'allow', scope: 'always' }, mode: Mode = 'auto', config = {}) {
@@ -103,7 +104,7 @@ describe('an answer that lasts', () => {
     expect(made.asked[0]!.covers).toBe("`python3 -` in '.' with env {\"A\":\"1\"}, input \"print(1)\\n\"")
     // How the answer is given, and how long somebody waits for it, is no part of it.
     for (const same of [{}, { timeout_secs: 20, max_output_tokens: 100 }, { session_id: 'x' }]) expect([same, await made.run('python3 -', { ...call, ...same })]).toEqual([same, 'run'])
-    for (const other of [{ input: 'print(2)\n' }, { input: undefined }, { env: { A: '2' } }, { env: {} }, { workdir: 'sub' }, { shell: 'sh' }, { login: true }, { background: true }, { tty: true }]) expect([other, await made.run('python3 -', { ...call, ...other })]).toEqual([other, 'asked'])
+    for (const other of [{ input: 'print(2)\n' }, { input: undefined }, { env: { A: '2' } }, { env: {} }, { workdir: 'sub' }, { shell: 'sh' }, { login: true }, { background: true }, { tty: true, yield_time_ms: 250 }]) expect([other, await made.run('python3 -', { ...call, ...other })]).toEqual([other, 'asked'])
     // Also on disk, and for a text that is too long to be shown whole.
     await using later = await person(workspace)
     expect([await later.run('python3 -', call), await later.run('python3 -', { ...call, input: 'print(3)\n' })]).toEqual(['run', 'asked'])
@@ -172,51 +173,54 @@ describe('a tool that is a program', () => {
 })
 
 describe('a person', () => {
-  const command = (made: TempWorkspace, text: string, steps?: [seen: string, keys: string][]): { screen: string; result: Result } => {
-    const argv = [process.execPath, bin, '--mode', 'ask', 'call', 'unified_exec', '--input', JSON.stringify({ action: 'run', command: text })]
+  const command = async (made: TempWorkspace, text: string, steps?: [seen: string, keys: string][]): Promise<{ screen: string; result: Result }> => {
+    const words = ['--mode', 'ask', 'call', 'unified_exec', '--input', JSON.stringify({ action: 'run', command: text })]
+    if (!steps) return { screen: '', result: JSON.parse((await vtcode(made, words)).stdout) as Result }
     const how: ExecFileSyncOptionsWithStringEncoding = { cwd: made.root, encoding: 'utf8', env: surroundings(made), stdio: ['ignore', 'pipe', 'ignore'] }
-    if (!steps) return { screen: '', result: JSON.parse(execFileSync('sh', ['-c', '"$@" || true', 'sh', ...argv], how)) as Result }
-    const said = JSON.parse(execFileSync('python3', [new URL('../../../fixtures/answer.py', import.meta.url).pathname, JSON.stringify(steps), ...argv], how)) as { screen: string; stdout: string }
+    const said = JSON.parse(execFileSync('python3', [new URL('../../../fixtures/answer.py', import.meta.url).pathname, JSON.stringify(steps), process.execPath, bin, ...words], how)) as { screen: string; stdout: string }
     return { screen: said.screen, result: JSON.parse(said.stdout) as Result }
   }
   const codeOf = ({ result }: { result: Result }): string => (result.ok ? 'ok' : result.error.code)
 
   it('at a terminal sees what "always" would cover, and is asked again for everything else', async () => {
     await using made = await tempWorkspace()
-    const once = command(made, 'touch made', [['[y/N/s/a]', 'y\r']])
+    const once = await command(made, 'touch made', [['[y/N/s/a]', 'y\r']])
     expect([codeOf(once), once.screen]).toEqual(['ok', expect.stringContaining("s = for this session, a = always: `touch made` in '.'")])
-    for (const keys of ['n\r', '\r', 'perhaps\r', '\u0003']) expect([keys, codeOf(command(made, 'touch made', [['[y/N/s/a]', keys]]))]).toEqual([keys, 'VT_POLICY_NEEDS_APPROVAL'])
-    expect(codeOf(command(made, 'touch made'))).toBe('VT_POLICY_NEEDS_APPROVAL')
-    expect(codeOf(command(made, 'touch made', [['[y/N/s/a]', 'a\r']]))).toBe('ok')
-    expect(codeOf(command(made, 'touch  "made"'))).toBe('ok')
-    expect(codeOf(command(made, 'touch other'))).toBe('VT_POLICY_NEEDS_APPROVAL')
+    for (const keys of ['\r', '\u0003', ...rounds<string[]>([], ['n\r', 'perhaps\r'])]) expect([keys, codeOf(await command(made, 'touch made', [['[y/N/s/a]', keys]]))]).toEqual([keys, 'VT_POLICY_NEEDS_APPROVAL'])
+    expect(codeOf(await command(made, 'touch made'))).toBe('VT_POLICY_NEEDS_APPROVAL')
+    expect(codeOf(await command(made, 'touch made', [['[y/N/s/a]', 'a\r']]))).toBe('ok')
+    expect(codeOf(await command(made, 'touch  "made"'))).toBe('ok')
+    expect(codeOf(await command(made, 'touch other'))).toBe('VT_POLICY_NEEDS_APPROVAL')
   })
 
   it('behind an MCP client chooses how long a yes counts: once, for the connection, always', async () => {
     await using made = await tempWorkspace()
-    const scene = async (remember: string | undefined): Promise<[codes: string[], asked: number, shown: string]> => {
+    /** Asks twice for each answer on one connection. */
+    const scene = async (...answers: (string | undefined)[]): Promise<[codes: string[], asked: number, shown: string][]> => {
       const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { form: {} } } })
       await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made) }))
-      let asked = 0
-      let shown = ''
-      client.setRequestHandler('elicitation/create', ({ params }) => {
-        asked += 1
-        shown = JSON.stringify(params)
-        return { action: 'accept', content: { approve: true, ...(remember !== undefined && { remember }) } }
-      })
-      const codes = []
-      for (const text of ['touch made', 'touch made']) {
-        const { isError, content } = await client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: text } })
-        codes.push(isError ? (content as { text: string }[])[0]!.text.split(':')[0]! : 'ok')
+      const told: [codes: string[], asked: number, shown: string][] = []
+      for (const remember of answers) {
+        let asked = 0
+        let shown = ''
+        client.setRequestHandler('elicitation/create', ({ params }) => {
+          asked += 1
+          shown = JSON.stringify(params)
+          return { action: 'accept', content: { approve: true, ...(remember !== undefined && { remember }) } }
+        })
+        const codes = []
+        for (const text of ['touch made', 'touch made']) {
+          const { isError, content } = await client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: text } })
+          codes.push(isError ? (content as { text: string }[])[0]!.text.split(':')[0]! : 'ok')
+        }
+        told.push([codes, asked, shown])
       }
       await client.close()
-      return [codes, asked, shown]
+      return told
     }
     const ok = ['ok', 'ok']
-    expect(await scene(undefined)).toEqual([ok, 2, expect.stringContaining("session and always cover `touch made` in '.'")])
-    expect(await scene('for ever')).toEqual([ok, 2, expect.anything()])
-    expect((await scene('session')).slice(0, 2)).toEqual([ok, 1])
-    expect((await scene('always')).slice(0, 2)).toEqual([ok, 1])
-    expect((await scene(undefined)).slice(0, 2)).toEqual([ok, 0])
+    expect(await scene(undefined, 'for ever', 'session')).toEqual([[ok, 2, expect.stringContaining("session and always cover `touch made` in '.'")], [ok, 2, expect.anything()], [ok, 1, expect.anything()]])
+    expect(await scene('always')).toEqual([[ok, 1, expect.anything()]])
+    expect(await scene(undefined)).toEqual([[ok, 0, '']])
   })
 })

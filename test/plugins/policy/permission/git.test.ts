@@ -8,6 +8,7 @@ import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } f
 import type { Config, Mode } from 'vtcode'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { rounds } from '../../../support/exec.js'
 import { holdForFile } from '../../../support/held.js'
 import { bin, surroundings, vtcode } from '../../../support/program.js'
 
@@ -19,7 +20,8 @@ const committed = { 'a.txt': 'one\n', '.env': 'KEY=1\n', 'sub/b.txt': 'b\n' }
 let template: TempWorkspace
 beforeAll(async () => {
   template = holdForFile(await tempWorkspace(committed))
-  git(template.root, 'init', '-q', '-b', 'main')
+  // Without the samples of hooks, which each copy would hold.
+  git(template.root, 'init', '-q', '-b', 'main', '--template=')
   git(template.root, 'add', '.')
   git(template.root, 'commit', '-qm', 'first')
 })
@@ -239,7 +241,7 @@ describe('a repository that wants a program started, or a file shown', () => {
     expect(await wrong(made, both)).toEqual([])
     await using ask = await repository({ mode: 'ask', policy: { allow: ['Bash(git *)'] } })
     await make(ask)
-    expect(await wrong(ask, both)).toEqual([])
+    expect(await wrong(ask, rounds(['git diff'], both))).toEqual([])
   })
 
   it.each(['HEAD', 'config', 'packed-refs', 'commondir', 'config.worktree'])('has a pipe in the place of its %s: it is asked for by that name, and git is not started to wait there', async (name) => {
@@ -278,8 +280,9 @@ describe('a repository that wants a program started, or a file shown', () => {
       await symlink('a/b/c', join(made.root, 'link'))
       await symlink('b', join(made.root, 'a/second'))
       const into = ['link', 'a/b/c', 'a/second/c', './a//b/./c', 'a/b/c/refs', 'a/b/../b/c']
-      expect(await wrong(made, into.flatMap((path) => both.flatMap((command) => [`cd ${path} && ${command}`, `${command.replace('git', `git -C ${path}`)}`])))).toEqual([])
-      for (const workdir of into) expect([workdir, await wrong(made, both, { workdir })]).toEqual([workdir, []])
+      const commands = rounds(allow.length > 0 ? ['git status'] : ['git status', 'git diff'], both)
+      expect(await wrong(made, into.flatMap((path) => commands.flatMap((command) => [`cd ${path} && ${command}`, `${command.replace('git', `git -C ${path}`)}`])))).toEqual([])
+      for (const workdir of into) expect([workdir, await wrong(made, commands, { workdir })]).toEqual([workdir, []])
       expect(await say(made, 'git status', { workdir: 'sub' })).toBe('run')
     }
   })

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { bootKernel, type Booted } from 'vtcode/test'
-import { lacks } from '../../../support/exec.js'
+import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import { lacks, rounds } from '../../../support/exec.js'
+import { holdForFile } from '../../../support/held.js'
 
 // Repositories inside of repositories, as a person has them: many, of every kind, and each of them may be the one with a program in it.
 
@@ -36,20 +37,31 @@ afterEach(async () => {
   await made[Symbol.asyncDispose]()
 })
 const at = (path: string): string => join(made.root, path)
+/** Repositories with others in them, by their number: each is made once and copied. */
+const templates = new Map<number, Promise<TempWorkspace>>()
+async function makeTemplate(many: number): Promise<TempWorkspace> {
+  const template = holdForFile(await tempWorkspace())
+  const { root } = template
+  const first = join(root, 'first')
+  commit(first)
+  for (let i = 0; i < many; i++) spawnSync('cp', ['-r', first, join(root, `packages-p${i}`)])
+  rmSync(first, { recursive: true })
+  git(root, 'init', '-q', '-b', 'main')
+  git(root, 'add', '.')
+  git(root, 'commit', '-qm', 'all')
+  return template
+}
 /** A repository with others in it, which its index knows. */
-function monorepo(many: number): void {
-  commit(at('first'))
-  for (let i = 0; i < many; i++) spawnSync('cp', ['-r', at('first'), at(`packages-p${i}`)])
-  rmSync(at('first'), { recursive: true })
-  git(made.root, 'init', '-q', '-b', 'main')
-  git(made.root, 'add', '.')
-  git(made.root, 'commit', '-qm', 'all')
+async function monorepo(many: number): Promise<void> {
+  const template = templates.get(many) ?? makeTemplate(many)
+  templates.set(many, template)
+  spawnSync('cp', ['-a', `${(await template).root}/.`, made.root])
 }
 
 describe('a repository with many others in it', () => {
-  const [many, few] = [60, 10]
+  const [many, few] = [rounds(20, 60), rounds(3, 10)]
   it('is looked at unasked, git is asked once for all settings and once for each index, and never again for what stayed the same', async () => {
-    monorepo(many)
+    await monorepo(many)
     const programs = await bootKernel({ files: {} })
     const log = join(programs.root, 'log')
     const real = spawnSync('which', ['git'], { encoding: 'utf8' }).stdout.trim()
@@ -126,7 +138,7 @@ describe('a repository with many others in it', () => {
     },
   }
   it.each(Object.entries(attacks))('is asked about when the last of them has %s, and nothing is started', async (_, plant) => {
-    monorepo(few)
+    await monorepo(few)
     await expect.poll(() => say(made, 'git status --short')).toBe('run')
     plant()
     writeFileSync(at(`${last}/a.txt`), 'changed\n')

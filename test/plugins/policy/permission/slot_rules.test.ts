@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { bootKernel, type Booted } from 'vtcode/test'
 import type { Config, Mode } from 'vtcode'
 import { harmless, removing } from '../../../support/command_lines.js'
+import { rounds } from '../../../support/exec.js'
 import { fc, runs } from '../../../support/property.js'
 
 // A rule that allows a slot, and the list of full-auto, say nothing about which program a command starts: what a rule on commands
@@ -14,14 +15,14 @@ const files = { 'a.txt': 'a\n', 'keep.txt': 'keep\n', 'src/b.ts': '' }
 const policy = { deny: ['Bash(rm *)'], allow: ['unified_exec/run'] }
 const boot = (mode: Mode, more: Config['policy'] = policy): Promise<Booted> =>
   bootKernel({ mode, config: { sandbox: { mode: 'off' }, policy: more!, automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } } }, files })
-const lines = (from: fc.Arbitrary<string>, seed?: number): string[] => [...new Set(fc.sample(from, { numRuns: runs(600), ...(seed !== undefined && { seed }) }))]
+const lines = (from: fc.Arbitrary<string>, seed?: number): string[] => [...new Set(fc.sample(from, { numRuns: runs(rounds(240, 600)), ...(seed !== undefined && { seed }) }))]
 const verdictOn = async ({ kernel }: Booted, command: string | string[], more: object = {}): Promise<string> => (await kernel.explain('unified_exec', { action: 'run', command, ...more })).verdict
 
 describe('a program that a rule denies, where another rule allows the slot,', () => {
   it.each([...modes, 'plan' as const])('runs by no spelling in mode %s', async (mode) => {
     await using made = await boot(mode)
     const spellings = lines(removing)
-    expect(spellings.length).toBeGreaterThan(runs(500))
+    expect(spellings.length).toBeGreaterThan(runs(rounds(200, 500)))
     for (const command of spellings) {
       const verdict = await verdictOn(made, command)
       // What the policy lets through is run, so that the file says who is right.
@@ -33,7 +34,7 @@ describe('a program that a rule denies, where another rule allows the slot,', ()
 
   it('would run by nearly all of them if nobody judged: bash removes the file', async () => {
     await using made = await boot('auto')
-    const proved = lines(removing, 7).slice(0, 80).map((command) => {
+    const proved = lines(removing, 7).slice(0, rounds(40, 80)).map((command) => {
       writeFileSync(join(made.root, 'keep.txt'), 'keep\n')
       spawnSync('bash', ['-c', command], { cwd: made.root, timeout: 5000, input: '', env: { PATH: process.env.PATH!, HOME: made.root } })
       return !existsSync(join(made.root, 'keep.txt'))
@@ -55,12 +56,12 @@ describe('a line that means no harm, beside a rule that denies another program,'
   it.each(modes)('runs unasked where the slot is allowed, in mode %s', async (mode) => {
     await using made = await boot(mode)
     const twins = lines(harmless)
-    expect(twins.length).toBeGreaterThan(runs(500))
+    expect(twins.length).toBeGreaterThan(runs(rounds(200, 500)))
     for (const command of twins) expect([command, await verdictOn(made, command)]).toEqual([command, 'run'])
   }, 300_000)
 
   it('is valid in bash', () => {
-    for (const command of lines(harmless, 7).slice(0, 100)) expect([command, spawnSync('bash', ['-n', '-c', command], { encoding: 'utf8' }).stderr]).toEqual([command, ''])
+    for (const command of lines(harmless, 7).slice(0, rounds(50, 100))) expect([command, spawnSync('bash', ['-n', '-c', command], { encoding: 'utf8' }).stderr]).toEqual([command, ''])
   })
 })
 
