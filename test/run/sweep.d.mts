@@ -1,2 +1,3 @@
 export function folderOfRun(pid: number): string
+export function diskFolderOfRun(pid: number): string
 export function sweepRun(pid: number): Promise<string[]>

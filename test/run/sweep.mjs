@@ -1,4 +1,4 @@
-// Ends what the run of a process `pid` of vitest left behind: processes whose environment or folder is in the folder of the run, and that folder.
+// Ends what the run of a process `pid` of vitest left behind: processes whose environment or folder is in the folder of the run, and its folders.
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statfsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,6 +14,9 @@ const ENOUGH_BYTES = 4 * 1024 ** 3
 /** The folder of a run, in which each worker and test file has folders of its own. */
 export const folderOfRun = (pid) => join(baseOfRuns(), `vtcode-run-${pid}`)
 
+/** The folder of a run for tests whose subject is a disk: it is on one unless the system keeps its temporary files in memory. */
+export const diskFolderOfRun = (pid) => join(realpathSync(tmpdir()), `vtcode-run-${pid}`)
+
 /** TMPDIR where it is set; else memory where there is enough, since files on a disk make tests wait for it; else the system's own folder. */
 function baseOfRuns() {
   if (process.env.TMPDIR || !existsSync(MEMORY_FOLDER)) return realpathSync(tmpdir())
@@ -21,7 +24,7 @@ function baseOfRuns() {
   return type === TMPFS && bsize * blocks >= ENOUGH_BYTES ? MEMORY_FOLDER : realpathSync(tmpdir())
 }
 
-/** Kills the processes of a run and removes its folder; returns the command lines of those processes. */
+/** Kills the processes of a run and removes its folders; returns the command lines of those processes. */
 export async function sweepRun(pid) {
   const folder = folderOfRun(pid)
   const found = findProcesses(folder)
@@ -32,7 +35,7 @@ export async function sweepRun(pid) {
       // It has ended meanwhile.
     }
   }
-  await rm(folder, { recursive: true, force: true, maxRetries: 12 })
+  for (const one of [folder, diskFolderOfRun(pid)]) await rm(one, { recursive: true, force: true, maxRetries: 12 })
   return found.map(({ command }) => command)
 }
 

@@ -2,12 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { folderOfRun, sweepRun } from '../run/sweep.mjs'
+import { diskFolderOfRun, folderOfRun, sweepRun } from '../run/sweep.mjs'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The folder of this run, where each test file has one of its own. */
     run: string
+    /** A folder of this run outside of memory. */
+    disk: string
   }
 }
 
@@ -20,6 +22,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
   mkdirSync(join(run, 'seen'), { recursive: true })
   project.provide('run', run)
+  const disk = diskFolderOfRun(process.pid)
+  mkdirSync(disk, { recursive: true })
+  project.provide('disk', disk)
   bypassPythonShim()
   return async () => {
     const left = await sweepRun(process.pid)

@@ -1,7 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { tempWorkspace } from 'vtcode/test'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { bringInFront, openWorkspace } from '../../../build/core/workspace/index.js'
 import { makeManyFiles } from '../../support/many_files.js'
 import { fc } from '../../support/property.js'
@@ -22,12 +21,14 @@ describe('the first of many', () => {
   })
 
   it('of the names in a folder that is too large to be read whole are those that stand first, with their kinds', async () => {
-    await using made = await tempWorkspace({})
-    // A folder takes the bytes of its names: with long ones 18,000 make it as large as a million short ones would.
-    makeManyFiles(join(made.root, 'wide'), 18_000, (index) => `${(index * 7919) % 18_000}-${'x'.repeat(240)}`)
-    mkdirSync(join(made.root, 'wide/00-folder'))
-    writeFileSync(join(made.root, 'wide/\u{1F600}'), '')
-    const workspace = openWorkspace(made.root, { home: made.home })
+    const root = mkdtempSync(join(inject('disk'), 'wide-'))
+    // On a disk a folder takes the bytes of its names: with long ones 18,000 make it as large as a million short ones would.
+    makeManyFiles(join(root, 'wide'), 18_000, (index) => `${(index * 7919) % 18_000}-${'x'.repeat(240)}`)
+    mkdirSync(join(root, 'wide/00-folder'))
+    writeFileSync(join(root, 'wide/\u{1F600}'), '')
+    // In memory it would have no size, and be read whole.
+    expect(statSync(join(root, 'wide')).size).toBeGreaterThan(4 * 1024 ** 2)
+    const workspace = openWorkspace(root, { home: join(root, 'home') })
     await using wide = await workspace.openDirectory('wide')
     const all = wide.names()
     expect(all).toHaveLength(18_002)
