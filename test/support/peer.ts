@@ -102,8 +102,8 @@ export interface Ran {
   err: string
 }
 /** Runs the program to its end; as a process of its own where options of Node, the process itself or `process` ask for it. */
-export async function vtcode(place: Home, args: string[], how: { input?: string; env?: Record<string, string>; node?: string[]; process?: boolean; started?: (child: ChildProcess) => void } = {}): Promise<Ran> {
-  const options = { cwd: place.root, env: { ...place.env, ...how.env }, ...(how.input !== undefined && { input: how.input }) }
+export async function vtcode(place: Home, args: string[], how: { input?: string; env?: Record<string, string>; node?: string[]; process?: boolean; terminal?: boolean; started?: (child: ChildProcess) => void } = {}): Promise<Ran> {
+  const options = { cwd: place.root, env: { ...place.env, ...how.env }, ...(how.input !== undefined && { input: how.input }), ...(how.terminal && { terminal: true }) }
   const { node, started } = how
   const { code, stdout, stderr } = node || started || how.process ? await runProcess(args, { ...options, ...(node && { node }), ...(started && { started }) }) : await runProgram(args, options)
   return { code, out: stdout, err: stderr }

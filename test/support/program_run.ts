@@ -23,6 +23,8 @@ export interface RunOptions {
   input?: string
   /** Collects both streams in `stdout`, in the order of the writes. */
   merged?: boolean
+  /** Lets the streams be those of one terminal, which shows both outputs; a program in a process of its own has none. */
+  terminal?: boolean
 }
 export interface ProcessOptions extends RunOptions {
   /** Options of Node. */
@@ -60,7 +62,10 @@ let running = false
  * saves the start of Node and of the program; while another run lasts, and for servers, a process is started.
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramRun> {
-  if (running || argv.some((word) => SERVERS.has(word)) || needsProcess(options.env)) return runProcess(argv, options)
+  if (running || argv.some((word) => SERVERS.has(word)) || needsProcess(options.env)) {
+    if (options.terminal) throw new Error('A process has no terminal: see typing() of terminal.ts.')
+    return runProcess(argv, options)
+  }
   running = true
   try {
     return await runInside(argv, options)
@@ -77,17 +82,19 @@ interface Program {
 }
 let RunClass: (new (host: object) => Program) | undefined
 
-async function runInside(argv: readonly string[], { cwd, env, input, merged = false }: RunOptions): Promise<ProgramRun> {
+async function runInside(argv: readonly string[], { cwd, env, input, merged = false, terminal = false }: RunOptions): Promise<ProgramRun> {
   const { load } = require(join(dist, 'loader.cjs')) as { load(file: string): unknown }
   RunClass ??= (load(join(dist, 'program_run.cjs')) as { ProgramRun: new (host: object) => Program }).ProgramRun
   const stdout = new Collector()
-  const stderr = merged ? stdout : new Collector()
+  const one = merged || terminal
+  const stderr = one ? stdout : new Collector()
   const stdin = inputStream(input)
+  if (terminal) for (const stream of [stdin, stdout, stderr]) Object.assign(stream, { isTTY: true })
   const restore = enter(cwd, env)
   try {
     const host = { stdin, stdout, stderr, env: { ...env }, signal: new AbortController().signal, interrupts: () => {}, front: undefined }
     const code = await new RunClass(host).run(argv)
-    return { code, stdout: stdout.text(), stderr: merged ? '' : stderr.text() }
+    return { code, stdout: stdout.text(), stderr: one ? '' : stderr.text() }
   } finally {
     restore()
     stdin.destroy()
