@@ -74,9 +74,9 @@ export async function startPeer(script: (Answer | ((body: any) => Answer))[]): P
 
 export type Format = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai'
 export const formats: Format[] = ['openai-chat', 'openai-responses', 'anthropic-messages', 'google-generative-ai']
-/** The settings of a user whose provider is the peer. */
-export const settingsFor = (peer: { url: string }, extra: { provider?: object; settings?: object; format?: Format } = {}): object => ({
-  custom_providers: [{ name: 'peer', api_format: extra.format ?? 'openai-chat', base_url: `${peer.url}/${extra.format === 'google-generative-ai' ? 'v1beta' : 'v1'}`, models: ['m'], retries: { request: 4, stream: 2 }, ...extra.provider }],
+/** The settings of a user whose provider is the peer; `others` are more providers of it. */
+export const settingsFor = (peer: { url: string }, extra: { provider?: object; others?: object[]; settings?: object; format?: Format } = {}): object => ({
+  custom_providers: [extra.provider, ...(extra.others ?? [])].map((provider) => ({ name: 'peer', api_format: extra.format ?? 'openai-chat', base_url: `${peer.url}/${extra.format === 'google-generative-ai' ? 'v1beta' : 'v1'}`, models: ['m'], retries: { request: 4, stream: 2 }, ...provider })),
   agent: { model: 'peer/m' },
   ...extra.settings,
 })

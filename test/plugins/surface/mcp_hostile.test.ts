@@ -17,7 +17,7 @@ export default async ({ input }, context) => {
   }
   return { ok: true, output: { done: true } }
 }`
-const manifest = 'name: busy\ndescription: Reports all the time.\neffects: [read]\ntimeout_secs: 2\ninput: { properties: { ms: { type: integer } } }\nmodule: ./busy.js\n'
+const manifest = 'name: busy\ndescription: Reports all the time.\neffects: [read]\ntimeout_secs: 1\ninput: { properties: { ms: { type: integer } } }\nmodule: ./busy.js\n'
 const wide = 'name: wide\nkind: resource\ndescription: A hostile template.\ntemplate: "wide://{a}{b}{c}{d}{e}-{f}-{g}-{h}.x"\nmodule: ./wide.js\n'
 
 async function workspace(): Promise<TempWorkspace> {
@@ -54,11 +54,11 @@ describe('over pipes', () => {
     send({ id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })
     await answer(0)
     const call = (id: number, ms: number, progressToken?: string) => send({ id, method: 'tools/call', params: { name: 'busy', arguments: { ms }, ...(progressToken && { _meta: { progressToken } }) } })
-    call(1, 500)
+    call(1, 200)
     await answer(1)
     expect(lines.filter(({ method }) => method === 'notifications/progress')).toEqual([])
-    call(2, 700, 'same')
-    call(3, 700, 'same')
+    call(2, 400, 'same')
+    call(3, 400, 'same')
     await Promise.all([answer(2), answer(3)])
     const told = lines.filter(({ method }) => method === 'notifications/progress').length
     expect(told).toBeGreaterThan(1)
@@ -98,9 +98,19 @@ describe('over HTTP', () => {
   let url: URL
   let authorization: string
   const sockets: Socket[] = []
+  /** The ends of senders that never come to an end of their head. */
+  let silent: Promise<unknown>[]
+  const open = (text: string) => {
+    const socket = tcp(Number(url.port), '127.0.0.1', () => socket.write(text))
+    socket.on('error', () => {}).resume()
+    sockets.push(socket)
+    return once(socket, 'close')
+  }
   beforeAll(async () => {
     made = await workspace()
     ;({ child, url, authorization } = await serveMcp(made))
+    // The server gives a request 10 s for its head.
+    silent = [open(''), open(`GET /mcp HTTP/1.1\r\nHost: ${url.host}\r\n`)]
   })
   afterAll(async () => {
     sockets.forEach((socket) => socket.destroy())
@@ -160,23 +170,18 @@ describe('over HTTP', () => {
     const listeners = await Promise.all(Array.from({ length: 10 }, () => connect(modern)))
     const streams = await Promise.all(listeners.flatMap((client) => Array.from({ length: 30 }, () => client.listen({ toolsListChanged: true }))))
     expect(streams).toHaveLength(300)
-    const open = (text: string) => {
-      const socket = tcp(Number(url.port), '127.0.0.1', () => socket.write(text))
-      socket.on('error', () => {}).resume()
-      sockets.push(socket)
-      return once(socket, 'close')
-    }
     for (let i = 0; i < 50; i++) void open(`POST /mcp HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"js`)
-    const silent = open('')
-    const half = open(`GET /mcp HTTP/1.1\r\nHost: ${url.host}\r\n`)
     for (const options of [{}, modern]) {
       const client = await connect(options)
       expect((await client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
       await client.close()
     }
-    await Promise.all([silent, half])
     await Promise.all(streams.map((stream) => stream.close()))
     await Promise.all(listeners.map((client) => client.close()))
+  })
+
+  it('a sender that never comes to the end of its head is cut off', async () => {
+    await Promise.all(silent)
   })
 })
 
