@@ -5,6 +5,7 @@ import { connect as tcp, type Socket } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { processesWith } from '../../support/exec.js'
 import { serveMcp } from '../../support/mcp_http.js'
 import { bin, surroundings } from '../../support/program.js'
 
@@ -37,6 +38,33 @@ const gone = (pid: number): boolean => {
     return true
   }
 }
+
+// The server over HTTP and two senders that never come to an end of their head, from the beginning: they have 10 s.
+let made: TempWorkspace
+let child: ChildProcess
+let url: URL
+let authorization: string
+const sockets: Socket[] = []
+/** The ends of senders that never come to an end of their head. */
+let silent: Promise<unknown>[]
+const open = (text: string) => {
+  const socket = tcp(Number(url.port), '127.0.0.1', () => socket.write(text))
+  socket.on('error', () => {}).resume()
+  sockets.push(socket)
+  return once(socket, 'close')
+}
+beforeAll(async () => {
+  made = await workspace()
+  ;({ child, url, authorization } = await serveMcp(made))
+  silent = [open(''), open(`GET /mcp HTTP/1.1\r\nHost: ${url.host}\r\n`)]
+})
+afterAll(async () => {
+  sockets.forEach((socket) => socket.destroy())
+  const ended = once(child, 'close')
+  child.kill()
+  await ended
+  await made[Symbol.asyncDispose]()
+})
 
 describe('over pipes', () => {
   it('progress of ten thousand steps a second is throttled, two calls with one token are both answered, and the time of a call ends all the same', async () => {
@@ -89,34 +117,11 @@ describe('over pipes', () => {
     await expect.poll(() => gone(server)).toBe(true)
     // In the sandbox its number is another; outside nobody sleeps that long in this folder.
     await expect.poll(() => sleepers(made.root)).toEqual([])
+    await expect.poll(() => processesWith(made.root)).toEqual([])
   })
 })
 
 describe('over HTTP', () => {
-  let made: TempWorkspace
-  let child: ChildProcess
-  let url: URL
-  let authorization: string
-  const sockets: Socket[] = []
-  /** The ends of senders that never come to an end of their head. */
-  let silent: Promise<unknown>[]
-  const open = (text: string) => {
-    const socket = tcp(Number(url.port), '127.0.0.1', () => socket.write(text))
-    socket.on('error', () => {}).resume()
-    sockets.push(socket)
-    return once(socket, 'close')
-  }
-  beforeAll(async () => {
-    made = await workspace()
-    ;({ child, url, authorization } = await serveMcp(made))
-    // The server gives a request 10 s for its head.
-    silent = [open(''), open(`GET /mcp HTTP/1.1\r\nHost: ${url.host}\r\n`)]
-  })
-  afterAll(async () => {
-    sockets.forEach((socket) => socket.destroy())
-    child.kill()
-    await made[Symbol.asyncDispose]()
-  })
   const connect = async (options: ConstructorParameters<typeof Client>[1] = {}) => {
     const client = new Client({ name: 'test', version: '1' }, options)
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization } } }))
@@ -179,10 +184,6 @@ describe('over HTTP', () => {
     await Promise.all(streams.map((stream) => stream.close()))
     await Promise.all(listeners.map((client) => client.close()))
   })
-
-  it('a sender that never comes to the end of its head is cut off', async () => {
-    await Promise.all(silent)
-  })
 })
 
 /** Commands below this folder that were made to outlive everybody. */
@@ -224,4 +225,8 @@ describe('what is written down', () => {
     // oxlint-disable-next-line no-control-regex
     for (const text of [record, stderr]) expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]|\n\{"forged/)
   })
+})
+
+it('a sender that never comes to the end of its head is cut off', async () => {
+  await Promise.all(silent)
 })
