@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { devNull, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Writable } from 'node:stream'
+import { keepCompiledOf, seedCompiled } from './compiled.js'
 
 const require = createRequire(import.meta.url)
 const dist = join(dirname(require.resolve('vtcode/package.json')), 'dist/core')
@@ -36,6 +37,7 @@ export interface ProcessOptions extends RunOptions {
 
 /** Runs the program as a process of its own: for tests whose subject is the process, its signals, streams, start or exit. */
 export function runProcess(argv: readonly string[], { cwd, env, input, merged = false, node = [], lines = 0, started }: ProcessOptions): Promise<ProgramRun> {
+  if (node.length === 0) seedCompiled(argv, env)
   const child = spawn(process.execPath, [...node, bin, ...argv], { cwd, env, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
   started?.(child)
   const run: ProgramRun = { code: null, stdout: '', stderr: '' }
@@ -49,7 +51,12 @@ export function runProcess(argv: readonly string[], { cwd, env, input, merged = 
     child.stdout!.on('data', endInput)
     endInput()
   }
-  return new Promise((resolve) => child.on('close', (code) => resolve({ ...run, code })))
+  return new Promise((resolve) =>
+    child.on('close', (code) => {
+      if (node.length === 0) keepCompiledOf(argv, env)
+      resolve({ ...run, code })
+    }),
+  )
 }
 
 /** Verbs that live until stdin ends or a signal comes: they read the streams of the process. */

@@ -61,7 +61,7 @@ describe.each(Object.keys(faces))('%s', (name) => {
     const attacker = spawn('python3', [join(import.meta.dirname, '../../fixtures/swap.py'), join(tree.root, 'real'), join(tree.root, 'fake')])
     await once(attacker.stdout, 'data')
     const told: string[] = []
-    const tries = Array.from({ length: takesEveryRow(name) ? rounds(24, 60) : rounds(4, 8) }, (_, index) => index)
+    const tries = Array.from({ length: takesEveryRow(name) ? rounds(16, 60) : rounds(3, 8) }, (_, index) => index)
     await askAll(tries, async (index) => {
       const answers = [
         await face.call('unified_file', { action: 'read', path: 'real/secret' }),
