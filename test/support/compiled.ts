@@ -18,8 +18,9 @@ export const startCold = (): void => void (isCold = true)
 export function seedCompiled(argv: readonly string[], env: Environment): void {
   const folder = folderOf(argv, env)
   try {
-    const verbs = new Set(argv.length > 0 ? argv : ['chat'])
-    const names = folder === undefined ? [] : readdirSync(storeOfRun()).filter((name) => verbs.has(name.split('-')[0]!))
+    // A file is named after the verb and, of a call, the tool and the action; a verb whose module has another name than itself is `none`.
+    const words = new Set(argv.length === 0 ? ['chat'] : argv.includes('mcp') ? ['none'] : argv)
+    const names = folder === undefined ? [] : readdirSync(storeOfRun()).filter((name) => name.split('-').slice(0, -1).every((part) => words.has(part)))
     if (names.length === 0) return
     mkdirSync(folder!, { recursive: true, mode: 0o700 })
     if (lstatSync(folder!).mode & 0o077) return

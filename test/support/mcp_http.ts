@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import type { TempWorkspace } from 'vtcode/test'
-import { keepCompiledOf, seedCompiled } from './compiled.js'
+import { keepCompiledOf } from './compiled.js'
 import { bin, surroundings } from './program.js'
 import { serve, type TestServer } from './server.js'
 
@@ -19,7 +19,6 @@ export interface Serving {
 export async function serveMcp(made: TempWorkspace, flags: string[] = [], global: string[] = []): Promise<Serving> {
   const words = [...global, 'mcp', '--http', '0', ...flags]
   const env = surroundings(made)
-  seedCompiled(words, env)
   const child = spawn(process.execPath, [bin, ...words], { cwd: made.root, env, stdio: ['ignore', 'ignore', 'pipe'] })
   child.on('close', () => keepCompiledOf(words, env))
   let stderr = ''

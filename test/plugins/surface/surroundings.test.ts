@@ -3,14 +3,17 @@ import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync, wri
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { keepCompiledOf, seedCompiled } from '../../support/compiled.js'
 import { bin } from '../../support/program.js'
 
 /** The program started by a shell that first changes what it is started in. */
 function start(made: TempWorkspace, before: string, env: Record<string, string | undefined>, tool: string, input: object) {
   const { PATH } = process.env
   const args = ['-c', `${before}\nexec "$@"`, 'sh', process.execPath, bin, 'call', '--mode', 'auto', tool, '--input', JSON.stringify(input)]
-  const given = Object.entries({ PATH, HOME: made.home, ...env }).filter(([, value]) => value !== undefined)
-  const { stdout, stderr, status } = spawnSync('sh', args, { cwd: made.root, env: Object.fromEntries(given), encoding: 'utf8' })
+  const given = Object.fromEntries(Object.entries({ PATH, HOME: made.home, ...env }).filter(([, value]) => value !== undefined))
+  seedCompiled(['call'], given)
+  const { stdout, stderr, status } = spawnSync('sh', args, { cwd: made.root, env: given, encoding: 'utf8' })
+  keepCompiledOf(['call'], given)
   return { stdout, stderr, status }
 }
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
