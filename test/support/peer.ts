@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LLMock, type Fixture, type FixtureOpts, type JournalEntry } from '@copilotkit/aimock'
+import type { Fixture, FixtureOpts, JournalEntry } from '@copilotkit/aimock'
 import { tempWorkspace, type Files, type TempWorkspace } from 'vtcode/test'
+import { startMock } from './mock.js'
 import { runProcess, runProgram } from './program_run.js'
 import { sealOf } from '../../build/core/base/index.js'
 
@@ -41,8 +42,7 @@ function chunkSizeOf({ content = '', reasoning = '', toolCalls = [] }: Answer): 
 }
 
 export async function startPeer(script: (Answer | ((body: any) => Answer))[]): Promise<Peer> {
-  const mock = new LLMock({ port: 0 })
-  await mock.start()
+  const { mock, stop } = await startMock()
   let next = 0
   // One fixture per answer: how it is sent belongs to the fixture.
   script.forEach((step, index) => {
@@ -68,7 +68,7 @@ export async function startPeer(script: (Answer | ((body: any) => Answer))[]): P
     get bodies() {
       return mock.getRequests().map(({ body }) => body)
     },
-    [Symbol.asyncDispose]: () => mock.stop(),
+    [Symbol.asyncDispose]: stop,
   }
 }
 
