@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from 'node:
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TempWorkspace } from 'vtcode/test'
+import { keepCompiledOf, seedCompiled } from './compiled.js'
 import { serve, type TestServer } from './server.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
@@ -41,15 +42,13 @@ export async function bareProgram(place: TempWorkspace): Promise<Bare> {
     answer: { status: 200, body: real },
     real,
     run(args, env = {}) {
-      const child = spawn(process.execPath, [bare.bin, ...args], {
-        cwd: place.root,
-        env: { PATH: dirname(process.execPath), HOME: place.home, npm_config_registry: `${bare.registry.url}/`, ...env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
+      const environment = { PATH: dirname(process.execPath), HOME: place.home, npm_config_registry: `${bare.registry.url}/`, ...env }
+      seedCompiled(args, environment)
+      const child = spawn(process.execPath, [bare.bin, ...args], { cwd: place.root, env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
       const out = { stdout: '', stderr: '' }
       child.stdout.on('data', (chunk) => (out.stdout += chunk))
       child.stderr.on('data', (chunk) => (out.stderr += chunk))
-      return new Promise((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, ...out })))
+      return new Promise((resolve) => child.once('close', (code) => (keepCompiledOf(args, environment), resolve({ code: code ?? -1, ...out }))))
     },
     search: async (env) => JSON.parse((await bare.run(['call', 'unified_search', 'structural', '--pattern', 'log($A)', '--path', 'a.py'], env)).stdout),
     [Symbol.asyncDispose]: () => bare.registry[Symbol.asyncDispose](),

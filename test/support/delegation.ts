@@ -4,9 +4,9 @@ import type { Files } from 'vtcode/test'
 import { bootKernel } from 'vtcode/test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LLMock } from '@copilotkit/aimock'
 import { hold } from './inside.js'
-import { call, settingsFor, stopMock, vtcode, type Answer } from './peer.js'
+import { startMock } from './mock.js'
+import { call, settingsFor, vtcode, type Answer } from './peer.js'
 
 export const tool = (action: string, input: object = {}) => call('agents', { action, ...input })
 export const spawn = (message: string, more: object = {}) => tool('spawn', { message, ...more })
@@ -19,9 +19,8 @@ const whose = ({ messages }: any): string => /^(?:[^]*\n\n)?([A-Z]+\d?) /.exec(m
 
 /** A server that answers a conversation by one script, and its agents by their own, by the first word that each is told; then by `rest`. */
 export async function speakers(scripts: Record<string, Answer[]>, rest: Answer = { content: 'Nothing more.' }): Promise<{ url: string; bodies: (name?: string) => any[] }> {
-  const mock = new LLMock({ port: 0 })
-  await mock.start()
-  hold({ [Symbol.asyncDispose]: () => stopMock(mock) })
+  const { mock, stop } = await startMock()
+  hold({ [Symbol.asyncDispose]: stop })
   for (const [name, script] of Object.entries(scripts)) {
     let next = 0
     script.forEach((step, index) => {

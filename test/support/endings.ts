@@ -32,8 +32,8 @@ export interface Scene {
   server?: 'dead' | 'silent' | 'prose'
   flags?: string[]
   node?: string[]
-  /** What is done to the program once something is so. */
-  once?: { when: (place: Home, peer: Peer) => boolean; then: (child: Child, place: Home) => Promise<unknown> | unknown }
+  /** What is done to the program once something is so; without `beside` the program is a process that can be killed. */
+  once?: { when: (place: Home, peer: Peer) => boolean; then: (child: Child, place: Home) => Promise<unknown> | unknown; beside?: boolean }
   /** Other words of a chat than `go`. */
   lines?: string[]
   /** What comes after the first process: the words of another one. */
@@ -57,7 +57,8 @@ export async function play(face: Face, scene: Scene): Promise<{ told: Told; logg
   }
   const started = (child: Child): void => void (once && (acted = act(child)))
   const run = (argv: string[], how: Parameters<typeof vtcode>[2]) => vtcode(place, argv, { ...how, ...(face === 'chat' && { input: `${lines.join('\n')}\n` }) })
-  const first = await run(words, { ...(node && { node }), ...(once && { started }) })
+  if (once?.beside) acted = act({ kill: () => false })
+  const first = await run(words, { ...(node && { node }), ...(once && !once.beside && { started }) })
   over = true
   await acted
   const last = then && face === 'exec' ? await run(then, {}) : first

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Result } from 'vtcode'
 import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 
@@ -42,6 +42,18 @@ export function processesWith(text: string): number[] {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) return false
     try {
       return readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(text) && !/\) [ZX] /.test(readFileSync(`/proc/${name}/stat`, 'latin1'))
+    } catch {
+      return false
+    }
+  }).map(Number)
+}
+
+/** Processes, other than this one, that work in this folder or below it. */
+export function processesIn(folder: string): number[] {
+  return readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return false
+    try {
+      return `${readlinkSync(`/proc/${name}/cwd`)}/`.startsWith(`${folder}/`)
     } catch {
       return false
     }

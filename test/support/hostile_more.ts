@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { rounds } from './exec.js'
 import type { Answer } from './faces.js'
 import type { HostileTree } from './paths.js'
 
@@ -22,7 +23,7 @@ export function layOutMore({ base, root }: HostileTree): void {
     writeFileSync(join(root, at), text)
   }
   put('seen/large', '')
-  truncateSync(join(root, 'seen/large'), 1024 ** 3)
+  truncateSync(join(root, 'seen/large'), rounds(257, 1024) * 1024 ** 2)
   put('seen/binary', Buffer.from('needle\0needle\n'))
   put('seen/wide.txt', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('needle\n', 'utf16le')]))
   put('broken/a.js', 'function f( { \nconst needle = 1\n')
@@ -72,7 +73,7 @@ export function rowsMore(tree: HostileTree): RowCalls[] {
     search(107, refused(/^VT_/), { action: 'structural', workflow: 'rewrite', pattern: 'f($A)', rewrite: 'g($B)', lang: 'js', path: 'broken' }),
     command(110, ends({ timed_out: true }), 'sleep 71 & (setsid sleep 72 &) ; sleep 73'),
     command(112, ends({ exit_code: 3, stdout_bytes: 1_048_576 }), 'head -c 1048576 /dev/zero | tr "\\0" x; exit 3'),
-    command(113, ends({ timed_out: true }), 'yes', 'yes 1>&2'),
+    command(113, ends({ timed_out: true }), 'yes & exec yes 1>&2'),
     command(115, ends({ exit_code: 0, stdout: '' }), 'cat'),
     command(116, ends({ timed_out: true }), 'exec >&- 2>&-; sleep 74'),
     command(118, refused(/^VT_EXEC_/), ['/no/such/program'], [join(root, 'a.txt')]),

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import type { TempWorkspace } from 'vtcode/test'
+import { keepCompiledOf } from './compiled.js'
 import { bin, surroundings } from './program.js'
 import { serve, type TestServer } from './server.js'
 
@@ -16,7 +17,10 @@ export interface Serving {
 
 /** Starts it on a free port and waits for its greeting; `global` are words before the verb. */
 export async function serveMcp(made: TempWorkspace, flags: string[] = [], global: string[] = []): Promise<Serving> {
-  const child = spawn(process.execPath, [bin, ...global, 'mcp', '--http', '0', ...flags], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'ignore', 'pipe'] })
+  const words = [...global, 'mcp', '--http', '0', ...flags]
+  const env = surroundings(made)
+  const child = spawn(process.execPath, [bin, ...words], { cwd: made.root, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  child.on('close', () => keepCompiledOf(words, env))
   let stderr = ''
   await new Promise<void>((resolve) => child.stderr.on('data', (chunk) => /\n\}\n/.test((stderr += chunk)) && resolve()))
   const url = new URL(/http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(stderr)![0])

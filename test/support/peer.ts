@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import type { Server } from 'node:http'
 import { join } from 'node:path'
-import { LLMock, type Fixture, type FixtureOpts, type JournalEntry } from '@copilotkit/aimock'
+import type { Fixture, FixtureOpts, JournalEntry } from '@copilotkit/aimock'
 import { tempWorkspace, type Files, type TempWorkspace } from 'vtcode/test'
+import { startMock } from './mock.js'
 import { runProcess, runProgram } from './program_run.js'
 import { sealOf } from '../../build/core/base/index.js'
 
@@ -42,8 +42,7 @@ function chunkSizeOf({ content = '', reasoning = '', toolCalls = [] }: Answer): 
 }
 
 export async function startPeer(script: (Answer | ((body: any) => Answer))[]): Promise<Peer> {
-  const mock = new LLMock({ port: 0 })
-  await mock.start()
+  const { mock, stop } = await startMock()
   let next = 0
   // One fixture per answer: how it is sent belongs to the fixture.
   script.forEach((step, index) => {
@@ -69,21 +68,15 @@ export async function startPeer(script: (Answer | ((body: any) => Answer))[]): P
     get bodies() {
       return mock.getRequests().map(({ body }) => body)
     },
-    [Symbol.asyncDispose]: () => stopMock(mock),
+    [Symbol.asyncDispose]: stop,
   }
-}
-/** Stops a server with its connections: one whose client gave up an answer would stay open for seconds. */
-export async function stopMock(mock: LLMock): Promise<void> {
-  const { server } = (mock as unknown as { serverInstance: { server: Server } }).serverInstance
-  server.closeAllConnections()
-  await mock.stop()
 }
 
 export type Format = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai'
 export const formats: Format[] = ['openai-chat', 'openai-responses', 'anthropic-messages', 'google-generative-ai']
-/** The settings of a user whose provider is the peer. */
-export const settingsFor = (peer: { url: string }, extra: { provider?: object; settings?: object; format?: Format } = {}): object => ({
-  custom_providers: [{ name: 'peer', api_format: extra.format ?? 'openai-chat', base_url: `${peer.url}/${extra.format === 'google-generative-ai' ? 'v1beta' : 'v1'}`, models: ['m'], retries: { request: 4, stream: 2 }, ...extra.provider }],
+/** The settings of a user whose provider is the peer; `others` are more providers of it. */
+export const settingsFor = (peer: { url: string }, extra: { provider?: object; others?: object[]; settings?: object; format?: Format } = {}): object => ({
+  custom_providers: [extra.provider, ...(extra.others ?? [])].map((provider) => ({ name: 'peer', api_format: extra.format ?? 'openai-chat', base_url: `${peer.url}/${extra.format === 'google-generative-ai' ? 'v1beta' : 'v1'}`, models: ['m'], retries: { request: 4, stream: 2 }, ...provider })),
   agent: { model: 'peer/m' },
   ...extra.settings,
 })
@@ -109,8 +102,8 @@ export interface Ran {
   err: string
 }
 /** Runs the program to its end; as a process of its own where options of Node, the process itself or `process` ask for it. */
-export async function vtcode(place: Home, args: string[], how: { input?: string; env?: Record<string, string>; node?: string[]; process?: boolean; started?: (child: ChildProcess) => void } = {}): Promise<Ran> {
-  const options = { cwd: place.root, env: { ...place.env, ...how.env }, ...(how.input !== undefined && { input: how.input }) }
+export async function vtcode(place: Home, args: string[], how: { input?: string; env?: Record<string, string>; node?: string[]; process?: boolean; terminal?: boolean; started?: (child: ChildProcess) => void } = {}): Promise<Ran> {
+  const options = { cwd: place.root, env: { ...place.env, ...how.env }, ...(how.input !== undefined && { input: how.input }), ...(how.terminal && { terminal: true }) }
   const { node, started } = how
   const { code, stdout, stderr } = node || started || how.process ? await runProcess(args, { ...options, ...(node && { node }), ...(started && { started }) }) : await runProgram(args, options)
   return { code, out: stdout, err: stderr }

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { devNull, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Writable } from 'node:stream'
+import { keepCompiledOf, seedCompiled } from './compiled.js'
 
 const require = createRequire(import.meta.url)
 const dist = join(dirname(require.resolve('vtcode/package.json')), 'dist/core')
@@ -23,6 +24,8 @@ export interface RunOptions {
   input?: string
   /** Collects both streams in `stdout`, in the order of the writes. */
   merged?: boolean
+  /** Lets the streams be those of one terminal, which shows both outputs; a program in a process of its own has none. */
+  terminal?: boolean
 }
 export interface ProcessOptions extends RunOptions {
   /** Options of Node. */
@@ -34,6 +37,7 @@ export interface ProcessOptions extends RunOptions {
 
 /** Runs the program as a process of its own: for tests whose subject is the process, its signals, streams, start or exit. */
 export function runProcess(argv: readonly string[], { cwd, env, input, merged = false, node = [], lines = 0, started }: ProcessOptions): Promise<ProgramRun> {
+  if (node.length === 0) seedCompiled(argv, env)
   const child = spawn(process.execPath, [...node, bin, ...argv], { cwd, env, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
   started?.(child)
   const run: ProgramRun = { code: null, stdout: '', stderr: '' }
@@ -47,7 +51,12 @@ export function runProcess(argv: readonly string[], { cwd, env, input, merged = 
     child.stdout!.on('data', endInput)
     endInput()
   }
-  return new Promise((resolve) => child.on('close', (code) => resolve({ ...run, code })))
+  return new Promise((resolve) =>
+    child.on('close', (code) => {
+      if (node.length === 0) keepCompiledOf(argv, env)
+      resolve({ ...run, code })
+    }),
+  )
 }
 
 /** Verbs that live until stdin ends or a signal comes: they read the streams of the process. */
@@ -60,7 +69,10 @@ let running = false
  * saves the start of Node and of the program; while another run lasts, and for servers, a process is started.
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramRun> {
-  if (running || argv.some((word) => SERVERS.has(word)) || needsProcess(options.env)) return runProcess(argv, options)
+  if (running || argv.some((word) => SERVERS.has(word)) || needsProcess(options.env)) {
+    if (options.terminal) throw new Error('A process has no terminal: see typing() of terminal.ts.')
+    return runProcess(argv, options)
+  }
   running = true
   try {
     return await runInside(argv, options)
@@ -77,17 +89,19 @@ interface Program {
 }
 let RunClass: (new (host: object) => Program) | undefined
 
-async function runInside(argv: readonly string[], { cwd, env, input, merged = false }: RunOptions): Promise<ProgramRun> {
+async function runInside(argv: readonly string[], { cwd, env, input, merged = false, terminal = false }: RunOptions): Promise<ProgramRun> {
   const { load } = require(join(dist, 'loader.cjs')) as { load(file: string): unknown }
   RunClass ??= (load(join(dist, 'program_run.cjs')) as { ProgramRun: new (host: object) => Program }).ProgramRun
   const stdout = new Collector()
-  const stderr = merged ? stdout : new Collector()
+  const one = merged || terminal
+  const stderr = one ? stdout : new Collector()
   const stdin = inputStream(input)
+  if (terminal) for (const stream of [stdin, stdout, stderr]) Object.assign(stream, { isTTY: true })
   const restore = enter(cwd, env)
   try {
     const host = { stdin, stdout, stderr, env: { ...env }, signal: new AbortController().signal, interrupts: () => {}, front: undefined }
     const code = await new RunClass(host).run(argv)
-    return { code, stdout: stdout.text(), stderr: merged ? '' : stderr.text() }
+    return { code, stdout: stdout.text(), stderr: one ? '' : stderr.text() }
   } finally {
     restore()
     stdin.destroy()

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { TempWorkspace } from 'vtcode/test'
+import { keepCompiledOf } from './compiled.js'
 import { bin, surroundings } from './program.js'
 
 /** A message as it came. */
@@ -14,7 +15,9 @@ export interface RawLine {
 
 /** An MCP server on stdio, spoken to line by line: nothing stands between a test and what is sent, and calls take the short way unless they say more. */
 export function rawMcp(home: TempWorkspace, words: string[], root = home.root) {
-  const server = spawn(process.execPath, [bin, ...words], { cwd: root, env: surroundings(home), stdio: ['pipe', 'pipe', 'ignore'] })
+  const env = surroundings(home)
+  const server = spawn(process.execPath, [bin, ...words], { cwd: root, env, stdio: ['pipe', 'pipe', 'ignore'] })
+  server.on('close', () => keepCompiledOf(words, env))
   const lines: RawLine[] = []
   const told: (() => void)[] = []
   createInterface(server.stdout).on('line', (line) => {

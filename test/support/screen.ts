@@ -1,6 +1,7 @@
 /// <reference types="node-pty" />
 import { expect } from 'vitest'
 import headless from '@xterm/headless'
+import { keepCompiledOf, seedCompiled } from './compiled.js'
 import type { Home } from './peer.js'
 import { bin } from './terminal.js'
 
@@ -20,7 +21,9 @@ export async function drawn(place: Place, words: string[], { program = process.e
   const pty = 'node-pty'
   const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
   const argv = program === process.execPath && !words[0]?.endsWith('.mjs') ? [bin, ...words] : words
-  const child = spawn(program, argv, { cwd: place.root, env: { ...place.env, TERM: 'xterm-256color', PS1: '$ ', ...env }, cols: columns, rows })
+  const environment = { ...place.env, TERM: 'xterm-256color', PS1: '$ ', ...env }
+  seedCompiled(words, environment)
+  const child = spawn(program, argv, { cwd: place.root, env: environment, cols: columns, rows })
   const screen = new headless.Terminal({ cols: columns, rows, scrollback: 20_000, allowProposedApi: true })
   if (answers) screen.onData((data) => child.write(data))
   let [raw, held] = ['', '']
@@ -35,7 +38,7 @@ export async function drawn(place: Place, words: string[], { program = process.e
     screen.write(held.slice(0, whole))
     held = held.slice(whole)
   })
-  const ended = new Promise<number>((resolve) => child.onExit(({ exitCode }) => resolve(exitCode)))
+  const ended = new Promise<number>((resolve) => child.onExit(({ exitCode }) => (keepCompiledOf(words, environment), resolve(exitCode))))
   /** All rows there are, with those above the screen; without empty ones at the end. */
   const lines = (): string[] => {
     const { active } = screen.buffer

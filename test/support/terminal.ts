@@ -1,6 +1,7 @@
 /// <reference types="node-pty" />
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
+import { keepCompiledOf, seedCompiled } from './compiled.js'
 import type { Home } from './peer.js'
 
 export const bin = fileURLToPath(new URL('../../dist/core/bin.cjs', import.meta.url))
@@ -11,10 +12,12 @@ export async function typing(place: Home, words: string[], { program = process.e
   const pty = 'node-pty'
   const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
   const argv = program === process.execPath ? [bin, ...words] : words
-  const terminal = spawn(program, argv, { cwd: place.root, env: { ...place.env, TERM: 'xterm', PS1: '$ ', ...env }, cols: 120, rows: 24 })
+  const environment = { ...place.env, TERM: 'xterm', PS1: '$ ', ...env }
+  seedCompiled(words, environment)
+  const terminal = spawn(program, argv, { cwd: place.root, env: environment, cols: 120, rows: 24 })
   let shown = ''
   terminal.onData((data) => (shown += data))
-  const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)))
+  const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => (keepCompiledOf(words, environment), resolve(exitCode))))
   /** Waits until this is shown, and forgets what was shown before its end; returns that. */
   const until = async (text: string) => {
     await expect.poll(() => shown.includes(text), { timeout: 60_000, message: text }).toBe(true)

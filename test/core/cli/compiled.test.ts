@@ -3,7 +3,10 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, re
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { startCold } from '../../support/compiled.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
+
+startCold()
 
 const folderOf = ({ home }: TempWorkspace): string => join(home, '.vtcode/cache/compiled')
 /** The one file that is kept after a call of one action, or nothing. */

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
+import { framesOf } from '../../support/frames.js'
 import { call, home, startPeer, vtcode } from '../../support/peer.js'
+import { serve } from '../../support/server.js'
 import { bin, typing } from '../../support/terminal.js'
 
 const held: AsyncDisposable[] = []
@@ -14,20 +16,26 @@ const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 }
 /** A person at a terminal, with a model that answers by the script. */
 async function atTerminal(script: Parameters<typeof startPeer>[0], words = ['chat', '--plain'], how?: Parameters<typeof typing>[2]) {
   const peer = await startPeer(script)
-  const place = await home(peer)
-  held.push(peer, place)
-  return { peer, place, ...(await typing(place, words, how)) }
+  held.push(peer)
+  return { peer, ...(await atServer(peer, words, how)) }
 }
-/** Stops what is under way with Ctrl-C, and has something quick said after it. */
-async function stopAndGoOn({ terminal, until }: Pick<Awaited<ReturnType<typeof typing>>, 'terminal' | 'until'>): Promise<void> {
-  await sleep(300)
+async function atServer(server: { url: string }, words = ['chat', '--plain'], how?: Parameters<typeof typing>[2]) {
+  const place = await home(server)
+  held.push(place)
+  return { place, ...(await typing(place, words, how)) }
+}
+/** A second press of Ctrl-C within this time ends the program. */
+const SECOND_PRESS_MS = 1100
+/** Stops what is under way with Ctrl-C, and has something quick said after it; returns when Ctrl-C was pressed. */
+async function stopAndGoOn({ terminal, until }: Pick<Awaited<ReturnType<typeof typing>>, 'terminal' | 'until'>): Promise<number> {
+  const pressed = performance.now()
   terminal.write('\x03')
   await until('cancelled')
   await until('> ')
-  await sleep(1100)
   terminal.write('again\r')
   await until('quick')
   await until('> ')
+  return pressed
 }
 const write = (path: string) => ({ toolCalls: [call('unified_file', { action: 'write', path, content: 'x' })] })
 const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
@@ -49,9 +57,10 @@ it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt
   await until('> ')
   terminal.write('tell me\r')
   await expect.poll(() => peer.asked.length).toBe(1)
-  await stopAndGoOn({ terminal, until })
+  const pressed = await stopAndGoOn({ terminal, until })
   terminal.write('half a line')
   await until('half a line')
+  await sleep(pressed + SECOND_PRESS_MS - performance.now())
   terminal.write('\x03')
   await until('> ')
   // Presses that follow each other at once are one.
@@ -119,7 +128,6 @@ it('what is typed while an answer is under way waits for its end, one turn each;
   terminal.write('half\x03')
   await until('cancelled')
   await until('again half')
-  await sleep(1100)
   terminal.write(' now\r')
   await until('both')
   terminal.write('/quit\r')
@@ -185,34 +193,52 @@ it('Ctrl-Z gives the terminal back to the shell, and the line is there again wit
   expect(said(peer)).toEqual(['half a line'])
 })
 
-/** Says so many words, one each tenth of a second. */
-const words = (count: number) => ({ content: Array.from({ length: count }, (_, index) => `w${String(index).padStart(3, '0')} `).join(''), how: { latency: 100, chunkSize: 5 } })
+/** A model whose answers come in parts, the first one at once, each other one by `next()`. */
+async function inParts(...answers: string[][]) {
+  let released = 0
+  let check = () => {}
+  const server = await serve(async (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const parts = answers.shift()!
+    for (const [index, part] of parts.entries()) {
+      if (index > 0) await new Promise<void>((resolve) => (check = () => void (released > 0 && (released--, resolve())))())
+      response.write(framesOf('openai-chat', { text: part.match(/\S+ ?/g)! }).body)
+    }
+    response.end(framesOf('openai-chat', { text: '' }).end)
+  })
+  held.push(server)
+  return { url: server.url, bodies: () => server.seen.map(({ body }) => JSON.parse(body)), next: () => (released++, check()) }
+}
+const words = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `w${String(from + index).padStart(3, '0')} `).join('')
 const counted = (shown: string, word: string) => shown.split(word).length - 1
 
 it('words stand on the terminal when the model says them, each once; what is typed among them has a line of its own, and Ctrl-C leaves what was said, marked', async () => {
-  const { peer, terminal, until, end } = await atTerminal([words(60), words(200), { content: 'quick' }])
+  const model = await inParts([words(0, 3), words(3, 40), words(40, 60)], [words(0, 4), 'never'], ['quick'])
+  const { terminal, until, end } = await atServer(model)
   await until('> ')
   terminal.write('tell me\r')
-  let shown = await until('w002')
   // The rest is still to come.
-  expect(shown).not.toContain('w059')
+  let shown = await until('w002')
   terminal.write('and th')
+  shown += await until('and th')
+  model.next()
   // A line that is being typed stands below whole lines.
   shown += await until('w012')
   terminal.write('en\r')
-  for (const text of ['waits for the end of the turn: and then', 'w059', '> and then', 'w003']) shown += await until(text)
+  shown += await until('waits for the end of the turn: and then')
+  model.next()
+  for (const text of ['w059', '> and then', 'w003']) shown += await until(text)
   for (let index = 0; index < 60; index++) expect([index, counted(shown, `w${String(index).padStart(3, '0')} `)]).toEqual([index, index < 3 ? 2 : 1])
   terminal.write('\x03')
   const rest = await until('cancelled')
   expect(rest).toContain('… (stopped)')
   expect(counted(rest, 'w003')).toBe(0)
   await until('> ')
-  await sleep(1100)
   terminal.write('again\r')
   await until('quick')
   terminal.write('/quit\r')
   expect((await end()).code).toBe(0)
-  expect(peer.bodies[2].messages.slice(-3).map(({ content }: any) => content)).toEqual([expect.stringMatching(/^w000 [w\d ]*w003/), 'The user stopped your answer here.', 'again'])
+  expect(model.bodies()[2].messages.slice(-3).map(({ content }: any) => content)).toEqual([expect.stringMatching(/^w000 [w\d ]*w003/), 'The user stopped your answer here.', 'again'])
 })
 
 it('an answer that breaks off stays on the terminal, marked, and the whole one comes below it', async () => {
@@ -226,8 +252,10 @@ it('an answer that breaks off stays on the terminal, marked, and the whole one c
 })
 
 it('vtcode ask prints words as they come at a terminal, each once', async () => {
-  const { until, end } = await atTerminal([words(20)], ['ask', 'what?'])
-  expect(await until('w002')).not.toContain('w019')
+  const model = await inParts([words(0, 3), words(3, 20)])
+  const { until, end } = await atServer(model, ['ask', 'what?'])
+  await until('w002')
+  model.next()
   const { code, rest } = await end()
   expect([code, counted(rest, 'w019'), counted(rest, 'w000')]).toEqual([0, 1, 0])
 })
@@ -256,7 +284,7 @@ it('/loop and /remind begin something by itself when nothing is under way, say w
   await until('> ')
   terminal.write('/loop 7m look at the build\r')
   await until('Every 6m, first at ')
-  terminal.write('/remind +2s tea\r')
+  terminal.write('/remind +1s tea\r')
   await until('Once at ')
   terminal.write('half')
   await until('Here is your tea.')

@@ -17,13 +17,16 @@ interface Scene {
   agent?: object
   settings?: object
   provider?: object
+  /** Other providers of the same server. */
+  others?: object[]
   files?: Record<string, string>
 }
-async function place({ script, harness, agent, settings, provider, files = {} }: Scene): Promise<{ at: Home; peer: Peer }> {
+const common = { context_window: 128_000, retries: { request: 0, stream: 0 } }
+async function place({ script, harness, agent, settings, provider, others = [], files = {} }: Scene): Promise<{ at: Home; peer: Peer }> {
   const peer = hold(await startPeer(byRole(script)))
   const at = hold(await home(peer, files, {
     settings: { ...allow, agent: { model: 'peer/m', ...agent, harness: { orchestration_mode: 'plan_build_evaluate', ...harness } }, ...settings },
-    provider: { context_window: 128_000, retries: { request: 0, stream: 0 }, ...provider },
+    provider: { ...common, ...provider }, others: others.map((other) => ({ ...common, api_key_env: 'PEER_API_KEY', ...other })),
   }))
   return { at, peer }
 }
@@ -165,8 +168,8 @@ describe('an evaluation', () => {
   it('by a panel is that of all: one that hangs is a no, and the others are not waited for twice', async () => {
     const byModel = (body: any): Answer => (body.model === 'c' ? { content: 'late', how: { latency: 60_000 } as never } : json(fails({ summary: `${body.model} says no.`, scorecard: scores(body.model === 'a' ? 2 : 4) })))
     const { at } = await place({
-      script: { plan: json(plan()), build, evaluate: byModel }, harness: { max_revision_rounds: 0, skeptic_panel: { enabled: true, models: ['peer/a', 'peer/b', 'peer/c'] } },
-      provider: { models: ['m', 'a', 'b', 'c'], timeouts: { first_token_ms: 3000 } },
+      script: { plan: json(plan()), build, evaluate: byModel }, harness: { max_revision_rounds: 0, skeptic_panel: { enabled: true, models: ['peer/a', 'peer/b', 'late/c'] } },
+      provider: { models: ['m', 'a', 'b'] }, others: [{ name: 'late', models: ['c'], timeouts: { first_token_ms: 300 } }],
     })
     const { code, end } = await run(at)
     expect([code, end.stop_reason]).toEqual([1, 'VT_TASK_NOT_ACCEPTED'])
@@ -290,7 +293,7 @@ describe('what is kept of it', () => {
     expect(whole).toMatchObject({ outcome_code: 'success', verified: true, count: 2, plans: 1, revisions: 1 })
     // The plan is made between the third write and the first phase of building.
     const points = Array.from({ length: whole.writes - 2 }, (_, index) => index + 2)
-    for (const n of samplePoints(points, 3, [3, whole.built])) {
+    for (const n of samplePoints(points, 2, [3, whole.built])) {
       const { outcome_code, verified, count, plans, revisions } = await play(n)
       expect({ n, outcome_code, verified }).toEqual({ n, outcome_code: 'success', verified: true })
       // What the evaluation found is in the tracker before the revision is written down: then it may be accepted without one.

@@ -109,7 +109,7 @@ describe.skipIf(lacks('chromium'))('the page of vtcode inspect in Chromium', () 
   let browser: Browser
   const requests: string[] = []
   const complaints: string[] = []
-  beforeAll(async () => void (browser = await startBrowser()), 30_000)
+  beforeAll(async () => void (browser = await startBrowser()))
   afterAll(() => browser?.close())
   const open = async (address: string, how: Parameters<Browser['newContext']>[0] = {}): Promise<Page> => {
     const page = await (await browser.newContext(how)).newPage()

@@ -7,6 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { holdForFile } from '../../support/held.js'
+import { keepCompiledOf } from '../../support/compiled.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const manifest = `name: probe
@@ -43,9 +44,10 @@ interface Connected extends AsyncDisposable {
 }
 async function connect(made: TempWorkspace, flags: string[] = [], options: ConstructorParameters<typeof Client>[1] = {}): Promise<Connected> {
   const client = new Client({ name: 'test', version: '1' }, options)
-  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, ...flags, 'mcp'], cwd: made.root, env: surroundings(made) })
+  const env = surroundings(made)
+  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, ...flags, 'mcp'], cwd: made.root, env })
   await client.connect(transport)
-  return { client, [Symbol.asyncDispose]: () => client.close() }
+  return { client, [Symbol.asyncDispose]: () => client.close().then(() => keepCompiledOf(['mcp'], env)) }
 }
 
 /** A client that writes bytes and sees lines. */
@@ -56,8 +58,9 @@ class Raw {
   #rest = ''
   #waiting: (() => void)[] = []
   constructor(made: TempWorkspace, flags: string[] = []) {
-    this.child = spawn(process.execPath, [bin, ...flags, 'mcp'], { cwd: made.root, env: surroundings(made), stdio: ['pipe', 'pipe', 'ignore'] })
-    this.exit = new Promise((resolve) => this.child.on('close', resolve))
+    const env = surroundings(made)
+    this.child = spawn(process.execPath, [bin, ...flags, 'mcp'], { cwd: made.root, env, stdio: ['pipe', 'pipe', 'ignore'] })
+    this.exit = new Promise((resolve) => this.child.on('close', (code) => (keepCompiledOf(['mcp'], env), resolve(code))))
     this.child.stdin.on('error', () => {})
     this.child.stdout.on('data', (chunk) => {
       const lines = (this.#rest + chunk).split('\n')

@@ -5,6 +5,7 @@ import { connect as tcp, type Socket } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { processesWith } from '../../support/exec.js'
 import { serveMcp } from '../../support/mcp_http.js'
 import { bin, surroundings } from '../../support/program.js'
 
@@ -17,7 +18,7 @@ export default async ({ input }, context) => {
   }
   return { ok: true, output: { done: true } }
 }`
-const manifest = 'name: busy\ndescription: Reports all the time.\neffects: [read]\ntimeout_secs: 2\ninput: { properties: { ms: { type: integer } } }\nmodule: ./busy.js\n'
+const manifest = 'name: busy\ndescription: Reports all the time.\neffects: [read]\ntimeout_secs: 1\ninput: { properties: { ms: { type: integer } } }\nmodule: ./busy.js\n'
 const wide = 'name: wide\nkind: resource\ndescription: A hostile template.\ntemplate: "wide://{a}{b}{c}{d}{e}-{f}-{g}-{h}.x"\nmodule: ./wide.js\n'
 
 async function workspace(): Promise<TempWorkspace> {
@@ -38,6 +39,33 @@ const gone = (pid: number): boolean => {
   }
 }
 
+// The server over HTTP and two senders that never come to an end of their head, from the beginning: they have 10 s.
+let made: TempWorkspace
+let child: ChildProcess
+let url: URL
+let authorization: string
+const sockets: Socket[] = []
+/** The ends of senders that never come to an end of their head. */
+let silent: Promise<unknown>[]
+const open = (text: string) => {
+  const socket = tcp(Number(url.port), '127.0.0.1', () => socket.write(text))
+  socket.on('error', () => {}).resume()
+  sockets.push(socket)
+  return once(socket, 'close')
+}
+beforeAll(async () => {
+  made = await workspace()
+  ;({ child, url, authorization } = await serveMcp(made))
+  silent = [open(''), open(`GET /mcp HTTP/1.1\r\nHost: ${url.host}\r\n`)]
+})
+afterAll(async () => {
+  sockets.forEach((socket) => socket.destroy())
+  const ended = once(child, 'close')
+  child.kill()
+  await ended
+  await made[Symbol.asyncDispose]()
+})
+
 describe('over pipes', () => {
   it('progress of ten thousand steps a second is throttled, two calls with one token are both answered, and the time of a call ends all the same', async () => {
     await using made = await workspace()
@@ -54,11 +82,11 @@ describe('over pipes', () => {
     send({ id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })
     await answer(0)
     const call = (id: number, ms: number, progressToken?: string) => send({ id, method: 'tools/call', params: { name: 'busy', arguments: { ms }, ...(progressToken && { _meta: { progressToken } }) } })
-    call(1, 500)
+    call(1, 200)
     await answer(1)
     expect(lines.filter(({ method }) => method === 'notifications/progress')).toEqual([])
-    call(2, 700, 'same')
-    call(3, 700, 'same')
+    call(2, 400, 'same')
+    call(3, 400, 'same')
     await Promise.all([answer(2), answer(3)])
     const told = lines.filter(({ method }) => method === 'notifications/progress').length
     expect(told).toBeGreaterThan(1)
@@ -89,24 +117,11 @@ describe('over pipes', () => {
     await expect.poll(() => gone(server)).toBe(true)
     // In the sandbox its number is another; outside nobody sleeps that long in this folder.
     await expect.poll(() => sleepers(made.root)).toEqual([])
+    await expect.poll(() => processesWith(made.root)).toEqual([])
   })
 })
 
 describe('over HTTP', () => {
-  let made: TempWorkspace
-  let child: ChildProcess
-  let url: URL
-  let authorization: string
-  const sockets: Socket[] = []
-  beforeAll(async () => {
-    made = await workspace()
-    ;({ child, url, authorization } = await serveMcp(made))
-  })
-  afterAll(async () => {
-    sockets.forEach((socket) => socket.destroy())
-    child.kill()
-    await made[Symbol.asyncDispose]()
-  })
   const connect = async (options: ConstructorParameters<typeof Client>[1] = {}) => {
     const client = new Client({ name: 'test', version: '1' }, options)
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization } } }))
@@ -160,21 +175,12 @@ describe('over HTTP', () => {
     const listeners = await Promise.all(Array.from({ length: 10 }, () => connect(modern)))
     const streams = await Promise.all(listeners.flatMap((client) => Array.from({ length: 30 }, () => client.listen({ toolsListChanged: true }))))
     expect(streams).toHaveLength(300)
-    const open = (text: string) => {
-      const socket = tcp(Number(url.port), '127.0.0.1', () => socket.write(text))
-      socket.on('error', () => {}).resume()
-      sockets.push(socket)
-      return once(socket, 'close')
-    }
     for (let i = 0; i < 50; i++) void open(`POST /mcp HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"js`)
-    const silent = open('')
-    const half = open(`GET /mcp HTTP/1.1\r\nHost: ${url.host}\r\n`)
     for (const options of [{}, modern]) {
       const client = await connect(options)
       expect((await client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
       await client.close()
     }
-    await Promise.all([silent, half])
     await Promise.all(streams.map((stream) => stream.close()))
     await Promise.all(listeners.map((client) => client.close()))
   })
@@ -219,4 +225,8 @@ describe('what is written down', () => {
     // oxlint-disable-next-line no-control-regex
     for (const text of [record, stderr]) expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]|\n\{"forged/)
   })
+})
+
+it('a sender that never comes to the end of its head is cut off', async () => {
+  await Promise.all(silent)
 })

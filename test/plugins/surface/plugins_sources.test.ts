@@ -3,7 +3,11 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { rounds } from '../../support/exec.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
+
+/** Files of a large package: no limit lies in between. */
+const many = rounds(1_000, 10_000)
 
 const tool = 'name: far_hello\ndescription: Says hello.\nrun: ["{plugin_root}/hello.sh"]\n'
 const repository = (made: TempWorkspace): void => {
@@ -63,15 +67,15 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   expect(JSON.parse(called.stdout)).toMatchObject({ ok: true, text: 'seen' })
 })
 
-it('a package of 10,000 files is installed whole, and once one of them is changed nothing of it runs', async () => {
+it(`a package of ${many} files is installed whole, and once one of them is changed nothing of it runs`, async () => {
   await using made = await tempWorkspace({ 'big/vtcode.yaml': tool.replace(/run: .*/, 'run: [echo, hello]') })
   mkdirSync(join(made.root, 'big/data'))
-  for (let n = 0; n < 10_000; n++) writeFileSync(join(made.root, 'big/data', `${n}`), `${n}`)
+  for (let n = 0; n < many; n++) writeFileSync(join(made.root, 'big/data', `${n}`), `${n}`)
   const added = await vtcode(made, ['plugins', 'add', 'big', '--yes'])
   expect([added.code, added.stdout], added.stderr).toEqual([0, 'Installed big.\n'])
-  expect(Object.keys(lock(made).big.files)).toHaveLength(10_001)
+  expect(Object.keys(lock(made).big.files)).toHaveLength(many + 1)
   const call = async () => JSON.parse((await vtcode(made, ['-c', 'policy.allow=["far_hello"]', 'call', 'far_hello'])).stdout)
   expect(await call()).toMatchObject({ ok: true })
-  writeFileSync(join(folder(made), 'big/data/9999'), 'changed')
-  expect(await call()).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_LOCK', message: expect.stringContaining('data/9999') } })
+  writeFileSync(join(folder(made), `big/data/${many - 1}`), 'changed')
+  expect(await call()).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_LOCK', message: expect.stringContaining(`data/${many - 1}`) } })
 })

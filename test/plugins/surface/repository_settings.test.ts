@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { rounds } from '../../support/exec.js'
 import { vtcode } from '../../support/program.js'
 
 const key = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789-abcdefghijk'
@@ -76,8 +77,8 @@ const odd: Record<string, Record<string, string>> = {
   'an import of a name that is too long': { 'vtcode.config.mjs': `import './${'x'.repeat(3000)}.js'\nexport default {}\n` },
   'an import of a name with NUL': { 'vtcode.config.mjs': "import './a\\0b.js'\nexport default {}\n" },
   'an import that begins a comment a million times': { 'vtcode.config.mjs': `import x from "${'/*'.repeat(1_000_000)}"\n` },
-  'types alone, by the ten thousand': { 'vtcode.config.mjs': 'import type{a}from"b"\n'.repeat(100_000) },
-  'a hundred thousand names of files': { 'vtcode.config.mjs': Array.from({ length: 100_000 }, (_, index) => `"./f${index}.js"`).join('\n') },
+  'types alone, by the ten thousand': { 'vtcode.config.mjs': 'import type{a}from"b"\n'.repeat(rounds(20_000, 100_000)) },
+  'names of files, by the ten thousand': { 'vtcode.config.mjs': Array.from({ length: rounds(20_000, 100_000) }, (_, index) => `"./f${index}.js"`).join('\n') },
 }
 describe('settings of a repository with', () => {
   it.each(Object.entries(odd))('%s wait for consent like any other, and hold nobody up', async (_, files) => {

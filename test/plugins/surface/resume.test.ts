@@ -41,7 +41,7 @@ describe('a session', () => {
     const writes = readFileSync(journal(whole.place), 'utf8').trim().split('\n').length
     expect(writes).toBeGreaterThan(12)
     const points = Array.from({ length: writes - 1 }, (_, index) => index + 1)
-    for (const n of samplePoints(points, 5)) {
+    for (const n of samplePoints(points, 3)) {
       const { peer, place } = await scene(script)
       const killed = await vtcode(place, ['exec', '--mode', 'full-auto', 'go'], { node: ['--import', killing], env: { KILL_AFTER: String(n) } })
       expect(killed.code, `killed after ${n}`).toBe(null)

@@ -119,12 +119,16 @@ describe('the common flags', () => {
 describe('colours', () => {
   it('are for a terminal only, and not where NO_COLOR or --no-color says so', async () => {
     const wrong = call('unified_file', { action: 'read', path: 'nothing' })
+    const script = [{ toolCalls: [wrong] }, { content: 'ok' }]
     const shown = async (flags: string[], env: Record<string, string> = {}) => {
-      const { place } = await scene([{ toolCalls: [wrong] }, { content: 'ok' }])
-      const at = await typing(place, [...flags, 'exec', 'x'], { env })
-      return (await at.until('✗ unified_file')) + (await at.end()).rest
+      const { place } = await scene(script)
+      const { out } = await vtcode(place, [...flags, 'exec', 'x'], { terminal: true, env: { TERM: 'xterm', ...env } })
+      expect(out).toContain('✗ unified_file')
+      return out
     }
     const colour = '\u001b[31m'
+    const at = await typing((await scene(script)).place, ['exec', 'x'])
+    expect((await at.until('✗ unified_file')) + (await at.end()).rest).toContain(colour)
     expect(await shown([])).toContain(colour)
     for (const plain of [await shown(['--no-color']), await shown([], { NO_COLOR: '1' }), await shown([], { TERM: 'dumb' })]) expect(plain).not.toContain(colour)
     const { place } = await scene([{ toolCalls: [wrong] }, { content: 'ok' }])

@@ -14,11 +14,17 @@ async function at(script: Answer[] = [], files: Record<string, string> = {}): Pr
   return place
 }
 /** What the verb shows at a terminal, and how it ends. */
-async function shown(place: Home, words: string[]): Promise<{ code: number; text: string }> {
-  // The terminal of the tests is read for 200 ms after its program ended, which is too short on a busy machine: a shell stays a little longer.
-  const { end } = await typing(place, ['-c', '"$0" "$@"; code=$?; sleep 1; exit $code', process.execPath, bin, ...words], { program: 'sh', env: { NO_COLOR: '1' } })
-  const { code, rest } = await end()
-  return { code, text: rest.replaceAll('\r', '') }
+async function shown(place: Home, words: string[]): Promise<{ code: number | null; text: string }> {
+  const { code, out } = await vtcode(place, words, { terminal: true, env: { NO_COLOR: '1' } })
+  return { code, text: out }
+}
+/** The same of a process at a real terminal. */
+async function shownByProcess(place: Home, words: string[]): Promise<{ code: number; text: string }> {
+  // The terminal of the tests is read for 200 ms after its program ended, which is too short on a busy machine: a shell stays until all was seen.
+  const { terminal, until, end } = await typing(place, ['-c', '"$0" "$@"; code=$?; printf "<end>"; read -r _; exit $code', process.execPath, bin, ...words], { program: 'sh', env: { NO_COLOR: '1' } })
+  const text = await until('<end>')
+  terminal.write('\r')
+  return { code: (await end()).code, text: text.replaceAll('\r', '').replace(/<end>$/, '') }
 }
 const piped = async (place: Home, words: string[]): Promise<string> => (await vtcode(place, words)).out
 
@@ -45,6 +51,14 @@ describe('at a terminal', () => {
     const same = (one: string): unknown => JSON.parse(one.replace(/"(duration_ms|at|time|mtime_ms)":\s*[\d.]+/g, '"$1":0'))
     expect(same((await shown(place, flag('--json'))).text)).toEqual(same(document))
     expect(await piped(place, flag('--text'))).toMatch(text)
+  })
+
+  it('a process at a real terminal prints text too, and one JSON document with --json', async () => {
+    const place = await at()
+    const words = ['unified_file', 'read', '--path', 'a.txt']
+    expect(await shownByProcess(place, ['call', ...words])).toEqual({ code: 0, text: expect.stringMatching(/^(?!\{)[\s\S]*hello\n$/) })
+    const { code, text } = await shownByProcess(place, ['call', '--json', ...words])
+    expect([code, JSON.parse(text)]).toEqual([0, expect.objectContaining({ ok: true })])
   })
 
   it('a call that fails says what is wrong and what to type next, and that works', async () => {
