@@ -82,7 +82,7 @@ describe('vtcode exec', () => {
   })
 
   it('is cancelled by SIGTERM as by Ctrl-C, and when nobody reads any more: exit 130, one end', async () => {
-    const slow: Answer = { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }
+    const slow: Answer = { content: 'slow '.repeat(20_000), how: { latency: 50, chunkSize: 100 } }
     const { place } = await scene([slow, slow])
     for (const end of [(child: any) => child.kill('SIGTERM'), (child: any) => child.stdout.destroy()]) {
       const { code } = await vtcode(place, ['exec', '--json', 'go'], { started: (child) => child.stdout!.on('data', (chunk: Buffer) => String(chunk).includes('agent_message') && end(child)) })

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { bootKernel, type Boot, type Booted } from 'vtcode/test'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { call, error, eventually, lacks, nap, output, processesWith, readOn } from '../../support/exec.js'
 
 const none = lacks('bwrap')
@@ -295,8 +295,9 @@ describe('without a sandbox', () => {
       const booted = await bootKernel({ config: { sandbox: { mode: 'off' } } })
       console.log(JSON.stringify([await booted.call('unified_exec', { command: ['true'], tty: true }), await booted.call('unified_exec', { command: ['true'] })]))
       await booted[Symbol.asyncDispose]()`
+    // Temporary files may lie below /dev.
     const bare = ['--bind', '/', '/', '--tmpfs', '/dev', '--dev-bind', '/dev/null', '/dev/null', '--dev-bind', '/dev/urandom', '/dev/urandom']
-    const { stdout, stderr } = spawnSync('bwrap', [...bare, process.execPath, '--input-type=module', '-e', script], { encoding: 'utf8' })
+    const { stdout, stderr } = spawnSync('bwrap', [...bare, process.execPath, '--input-type=module', '-e', script], { encoding: 'utf8', env: { ...process.env, TMPDIR: inject('disk') } })
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toMatchObject([{ ok: false, error: { code: 'VT_EXEC_PTY' } }, { ok: true, output: { exit_code: 0 } }])
   })
