@@ -1,34 +1,17 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { sources, textOf as sourceOf } from './house/sources.js'
 import { knownCodes } from './support/codes.js'
-import { asShown, startReader, storyOf, type Reader } from './support/manual.js'
+import { asShown, manual, pagesOfDocs, startReader, storyOf } from './support/manual.js'
 import { packedFiles } from './support/packed.js'
 import { bin, vtcode } from './support/program.js'
 
-// Each page is followed from its first block to its last, as a reader would: files are written, commands are run, and what they print is compared.
+// That the pages show what really happens is held by test/pages/.
 const project = dirname(dirname(dirname(bin)))
-const docs = readdirSync(join(project, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
-const manual = ['README.md', 'CHANGELOG.md', ...docs]
 const textOf = (name: string): string => readFileSync(join(project, name), 'utf8')
 const stories = manual.map((name) => ({ name, story: storyOf(join(project, name)) }))
-
-describe.each(stories.filter(({ story }) => story.steps.length > 0))('$name', ({ story }) => {
-  let reader: Reader
-  beforeAll(async () => {
-    reader = await startReader(story)
-  })
-  afterAll(() => reader[Symbol.asyncDispose]())
-
-  it.each(story.steps)('shows what really happens: $command', async (step) => {
-    expect(await reader.follow(step)).toMatch(asShown(step.shown))
-  })
-  it('asks its model as often as it says', () => {
-    expect(reader.peer.asked.length).toBe(story.script.length)
-  })
-})
 
 describe('a page that is not true', () => {
   it('is found out: another output, another exit code, a line more or less, a block that nobody runs, an output that says nothing', async () => {
@@ -88,7 +71,7 @@ describe('the manual', () => {
   })
 
   it('is reached from the README, each page of it', () => {
-    expect(docs.filter((name) => !textOf('README.md').includes(`](${name})`))).toEqual([])
+    expect(pagesOfDocs.filter((name) => !textOf('README.md').includes(`](${name})`))).toEqual([])
   })
 
   it('comes with the package', () => {

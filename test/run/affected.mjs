@@ -15,7 +15,7 @@ const DOORS = { vtcode: 'core/index.ts', 'vtcode/agent': 'plugins/agent/index.ts
 /** Tests that read whole folders instead of importing them. */
 const READERS = [
   { test: /^test\/house(?:\/|\.test)/, reads: /^(?:core|plugins|test|manifests)\/|^docs\/security\.md$|^package(?:-lock)?\.json$/ },
-  { test: /^test\/(?:pages|contract)\.test\.ts$/, reads: /^(?:docs\/|README\.md|CHANGELOG\.md|core\/README\.md)/ },
+  { test: /^test\/(?:pages\/|(?:pages|contract)\.test)/, reads: /^(?:docs\/|README\.md|CHANGELOG\.md|core\/README\.md)/ },
   { test: /^test\/types\.test\.ts$/, reads: /^(?:manifests\/|core\/config\/config_types\.ts|package\.json)/ },
   { test: /^test\/skills\//, reads: /^skills\// },
   { test: /^test\/kit\.test\.ts$/, reads: /^test\/(?:kit\/|fixtures\/)/ },

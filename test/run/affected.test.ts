@@ -21,7 +21,7 @@ describe('findAffected', () => {
     expect(affected[0]).toEqual({ file: 'test/core/schema/cost.test.ts', distance: 0 })
   })
   it('reaches a page of the documents from its text, and nothing from a file that no test reads', () => {
-    expect(select('docs/mcp.md')).toEqual(['test/contract.test.ts', 'test/pages.test.ts'])
+    expect(select('docs/mcp.md')).toEqual(['test/contract.test.ts', 'test/pages.test.ts', 'test/pages/long.test.ts', 'test/pages/others.test.ts'])
     expect(select('LICENSE')).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { commandsOf, readPage } from './pages.js'
 import { call, startPeer, type Answer, type Home, type Peer } from './peer.js'
@@ -32,6 +33,29 @@ export interface Story {
 const shownUrl = 'http://127.0.0.1:8080'
 const [shownHome, shownRoot] = ['/home/me', '/home/me/project']
 const project = dirname(dirname(dirname(bin)))
+export const pagesOfDocs = readdirSync(join(project, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
+export const manual = ['README.md', 'CHANGELOG.md', ...pagesOfDocs]
+/** The pages that take longest to follow have a test file of their own. */
+export const longPages = ['docs/finish.md', 'docs/library.md', 'docs/plugins.md']
+
+/** Follows each page from its first block to its last, as a reader would: writes the files, runs the commands and compares what they print. */
+export function followPages(names: readonly string[]): void {
+  const stories = names.map((name) => ({ name, story: storyOf(join(project, name)) })).filter(({ story }) => story.steps.length > 0)
+  describe.each(stories)('$name', ({ story }) => {
+    let reader: Reader
+    beforeAll(async () => {
+      reader = await startReader(story)
+    })
+    afterAll(() => reader[Symbol.asyncDispose]())
+
+    it.each(story.steps)('shows what really happens: $command', async (step) => {
+      expect(await reader.follow(step)).toMatch(asShown(step.shown))
+    })
+    it('asks its model as often as it says', () => {
+      expect(reader.peer.asked.length).toBe(story.script.length)
+    })
+  })
+}
 
 /**
  * Reads a page. Beside its blocks it may hold comments, which a reader does not see: `<!-- model: […] -->` is what the model answers next (a text, or

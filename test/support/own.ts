@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { deserialize } from 'node:v8'
 import { afterAll, afterEach, expect, inject } from 'vitest'
 import { noteCodes, seen } from './code_notes.js'
 import { endFile, endTest } from './held.js'
@@ -15,6 +17,11 @@ process.env['TMPDIR'] = join(folder, 'tmp')
 process.env['HOME'] = join(folder, 'home')
 for (const name of ['TMPDIR', 'HOME']) mkdirSync(process.env[name]!)
 for (const name of Object.keys(process.env)) if (name.startsWith('XDG_') || name === 'VTCODE_HOME') delete process.env[name]
+
+// Each worker would compile the program again (support/compile.mjs).
+const { takeCompiled } = createRequire(import.meta.url)('../../dist/core/loader.cjs') as { takeCompiled(files: Map<string, object>): void }
+const compiled = deserialize(readFileSync(join(run, 'program'))) as [file: string, stamp: string, data: Buffer][]
+takeCompiled(new Map(compiled.map(([file, stamp, data]) => [file, { stamp, data }])))
 
 noteCodes()
 afterEach(endTest)

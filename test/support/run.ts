@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { diskFolderOfRun, folderOfRun, sweepRun } from '../run/sweep.mjs'
 
@@ -25,6 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const disk = diskFolderOfRun(process.pid)
   mkdirSync(disk, { recursive: true })
   project.provide('disk', disk)
+  copyFileSync(compileProgram(), join(run, 'program'))
   bypassPythonShim()
   return async () => {
     const left = await sweepRun(process.pid)
@@ -32,6 +34,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
     console.error(`\n${left.length} processes of tests were still running:\n${left.map((command) => `  ${command.slice(0, 200)}`).join('\n')}`)
     process.exitCode = 1
   }
+}
+
+/** Compiles the program once per build, so that not every worker has to; returns the file with the result. */
+function compileProgram(): string {
+  const build = fileURLToPath(new URL('../../build/', import.meta.url))
+  // The stamp of a build names its sources and the version of Node.
+  const file = join(build, `compiled-${readFileSync(join(build, '.stamp'), 'utf8').slice(0, 16)}`)
+  if (existsSync(file)) return file
+  for (const name of readdirSync(build)) if (name.startsWith('compiled-')) rmSync(join(build, name))
+  execFileSync(process.execPath, [fileURLToPath(new URL('compile.mjs', import.meta.url)), file], { stdio: 'inherit' })
+  return file
 }
 
 /**

@@ -1,0 +1,3 @@
+import { followPages, longPages } from '../support/manual.js'
+
+followPages(longPages)
