@@ -26,9 +26,7 @@ const READERS = [
  * changed test and the test that has the name of a changed source, 1 the tests of the same folder; each import or mention in between adds 1,
  * the front door of the package 3.
  */
-export function findAffected(root, changed) {
-  const files = listFiles(root)
-  const users = reverseEdges(root, files)
+export function findAffected(root, changed, { files, users } = readGraph(root)) {
   const distances = new Map()
   // Dijkstra over few small weights: a list of files for each distance.
   const queue = [[...changed]]
@@ -44,6 +42,12 @@ export function findAffected(root, changed) {
   }
   const affected = [...distances].filter(([file]) => isTest(file) && existsSync(join(root, file)))
   return affected.map(([file, distance]) => ({ file, distance })).sort((a, b) => a.distance - b.distance || (a.file < b.file ? -1 : 1))
+}
+
+/** Reads all files of a checkout, and which of them use which. */
+export function readGraph(root) {
+  const files = listFiles(root)
+  return { files, users: reverseEdges(root, files) }
 }
 
 const isTest = (file) => file.endsWith('.test.ts')

@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { findAffected } from './affected.mjs'
+import { findAffected, readGraph } from './affected.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const select = (...changed: string[]): string[] => findAffected(root, changed).map(({ file }) => file)
+const graph = readGraph(root)
+const select = (...changed: string[]): string[] => findAffected(root, changed, graph).map(({ file }) => file)
 
 describe('findAffected', () => {
   it('puts the test of a changed action before all others', () => {
@@ -16,7 +17,7 @@ describe('findAffected', () => {
     expect(select('plugins/lib/worktrees/index.ts')).toEqual(expect.arrayContaining(['test/plugins/lib/worktrees/worktrees.test.ts', 'test/plugins/agents/worktrees.test.ts']))
   })
   it('selects the tests that import a changed support module, and a changed test itself', () => {
-    const affected = findAffected(root, ['test/support/pdf.ts', 'test/core/schema/cost.test.ts'])
+    const affected = findAffected(root, ['test/support/pdf.ts', 'test/core/schema/cost.test.ts'], graph)
     expect(affected).toContainEqual({ file: 'test/plugins/unified_file/pdf.test.ts', distance: 1 })
     expect(affected[0]).toEqual({ file: 'test/core/schema/cost.test.ts', distance: 0 })
   })
