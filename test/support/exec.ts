@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inject } from 'vitest'
 import type { Result } from 'vtcode'
 import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 
@@ -70,5 +72,10 @@ export async function eventually(check: () => boolean | Promise<boolean>, ms = 6
 }
 
 /** Whether this machine has a program; in CI a missing one fails the test that needs it instead of skipping it. */
-export const lacks = (...programs: string[]): boolean =>
-  !process.env.CI && programs.some((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0)
+export function lacks(...programs: string[]): boolean {
+  if (process.env['CI']) return false
+  const missing = programs.filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0)
+  // The end of the run names them (support/run.ts).
+  for (const name of missing) writeFileSync(join(inject('run'), 'missing', name), '')
+  return missing.length > 0
+}

@@ -21,7 +21,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const pid = Number(/^vtcode-run-(\d+)$/.exec(name)?.[1])
     if (name === basename(run) || (pid && !isAlive(pid))) await sweepRun(pid)
   }
-  mkdirSync(join(run, 'seen'), { recursive: true })
+  for (const name of ['seen', 'missing']) mkdirSync(join(run, name), { recursive: true })
   project.provide('run', run)
   const disk = diskFolderOfRun(process.pid)
   mkdirSync(disk, { recursive: true })
@@ -29,6 +29,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   copyFileSync(compileProgram(), join(run, 'program'))
   bypassPythonShim()
   return async () => {
+    const missing = readdirSync(join(run, 'missing')).sort()
+    if (missing.length > 0) console.error(`\nTests were skipped because these programs are not installed: ${missing.join(', ')}. With CI=1 such a test fails.`)
     const left = await sweepRun(process.pid)
     if (left.length === 0) return
     console.error(`\n${left.length} processes of tests were still running:\n${left.map((command) => `  ${command.slice(0, 200)}`).join('\n')}`)
