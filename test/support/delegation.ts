@@ -52,6 +52,7 @@ export async function delegation(parent: Answer[], parts: Record<string, Answer[
   const events: any[] = []
   const all: AgentOptions = { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, onEvent: (event) => void events.push(event), ...(limits && { limits }), ...options, ...(approve && { providers: { ...options.providers, approval: { approve: approve === true ? () => true : approve } } }) }
   const agent: Agent = await createAgent(booted.kernel, all)
+  hold({ [Symbol.asyncDispose]: () => agent.close() })
   const facts = (): any[] => readFileSync(join(booted.root, '.vtcode/sessions', agent.session_id, 'messages.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line))
   return {
     agent, events, kernel: booted.kernel,
