@@ -6,11 +6,13 @@ export interface ChatShape extends Shape {
   files?: Record<string, string>
   /** Settings beside those of the model. */
   extra?: Parameters<typeof home>[2]
+  /** Starts the program as a process: for what a process does at its start, by signals and at its end. */
+  process?: boolean
 }
 
 /** A person at a terminal, with the chat on it and a model that answers by the script, until the test ends. */
-export async function chat(script: Parameters<typeof startPeer>[0], words = ['chat'], { files, extra, ...how }: ChatShape = {}) {
+export async function chat(script: Parameters<typeof startPeer>[0], words = ['chat'], { files, extra, process = false, ...how }: ChatShape = {}) {
   const peer = hold(await startPeer(script))
   const place = hold(await home(peer, files, extra))
-  return { peer, place, ...(await drawn(place, words, how)) }
+  return { peer, place, ...(await drawn(place, words, { inside: !process, ...how })) }
 }

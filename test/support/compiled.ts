@@ -53,7 +53,7 @@ const storeOfRun = (): string => join(inject('run'), 'compiled')
 /** Returns the folder in which this process keeps what is compiled, if it has an ordinary home and the flags of V8 that others have. */
 function folderOf(argv: readonly string[], env: Environment): string | undefined {
   const home = env['VTCODE_HOME'] ?? (env['HOME'] && join(env['HOME'], '.vtcode'))
-  if (isCold || !home || !isAbsolute(home) || env['NODE_OPTIONS'] || env['NODE_V8_COVERAGE'] || argv.some((word) => word.startsWith('--home'))) return undefined
+  if (isCold || !home || !isAbsolute(home) || !/^(?:--import=data:\S+)?$/.test(env['NODE_OPTIONS'] ?? '') || env['NODE_V8_COVERAGE'] || argv.some((word) => word.startsWith('--home'))) return undefined
   try {
     const stats = lstatSync(existsSync(home) ? home : dirname(home))
     return stats.isDirectory() && stats.uid === process.getuid?.() ? join(home, 'cache/compiled') : undefined

@@ -5,7 +5,7 @@ import { runProcess, runProgram, type ProgramRun as Ran } from './program_run.js
 export { bin } from './program_run.js'
 
 /** What tells our programs that they run on another system: they take the ways that they take there. */
-export const as = (platform: string): Record<string, string> => ({ NODE_OPTIONS: `--import=data:text/javascript,Object.defineProperty(process,'platform',{value:'${platform}'})` })
+export const as = (platform: string): Record<string, string> => (platform === process.platform ? {} : { NODE_OPTIONS: `--import=data:text/javascript,Object.defineProperty(process,'platform',{value:'${platform}'})` })
 
 export type { Ran }
 

@@ -89,22 +89,47 @@ interface Program {
 }
 let RunClass: (new (host: object) => Program) | undefined
 
+/** The streams of one run, and the signal that ends it. */
+interface RunHost {
+  stdin: object
+  stdout: object
+  stderr: object
+  signal: AbortSignal
+}
+
 async function runInside(argv: readonly string[], { cwd, env, input, merged = false, terminal = false }: RunOptions): Promise<ProgramRun> {
-  const { load } = require(join(dist, 'loader.cjs')) as { load(file: string): unknown }
-  RunClass ??= (load(join(dist, 'program_run.cjs')) as { ProgramRun: new (host: object) => Program }).ProgramRun
   const stdout = new Collector()
   const one = merged || terminal
   const stderr = one ? stdout : new Collector()
   const stdin = inputStream(input)
   if (terminal) for (const stream of [stdin, stdout, stderr]) Object.assign(stream, { isTTY: true })
-  const restore = enter(cwd, env)
   try {
-    const host = { stdin, stdout, stderr, env: { ...env }, signal: new AbortController().signal, interrupts: () => {}, front: undefined }
-    const code = await new RunClass(host).run(argv)
+    const code = await runWith(argv, { cwd, env }, { stdin, stdout, stderr, signal: new AbortController().signal })
     return { code, stdout: stdout.text(), stderr: one ? '' : stderr.text() }
   } finally {
-    restore()
     stdin.destroy()
+  }
+}
+
+/** Runs one command line in this process on streams of the caller, to its end. */
+export async function runOnStreams(argv: readonly string[], place: Pick<RunOptions, 'cwd' | 'env'>, host: RunHost): Promise<number> {
+  if (running) throw new Error('Another command runs in this process.')
+  running = true
+  try {
+    return await runWith(argv, place, host)
+  } finally {
+    running = false
+  }
+}
+
+async function runWith(argv: readonly string[], { cwd, env }: Pick<RunOptions, 'cwd' | 'env'>, host: RunHost): Promise<number> {
+  const { load } = require(join(dist, 'loader.cjs')) as { load(file: string): unknown }
+  RunClass ??= (load(join(dist, 'program_run.cjs')) as { ProgramRun: new (host: object) => Program }).ProgramRun
+  const restore = enter(cwd, env)
+  try {
+    return await new RunClass({ ...host, env: { ...env }, interrupts: () => {}, front: undefined }).run(argv)
+  } finally {
+    restore()
   }
 }
 

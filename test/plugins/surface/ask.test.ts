@@ -42,7 +42,7 @@ it('vtcode ask refuses every mode that could change something, and names the ver
 })
 
 it('vtcode ask reads what came over a socket beside the words, waits for none that is silent, and says what came too late', async () => {
-  const peer = await startPeer([{ content: 'one' }, { content: 'two' }, { content: 'three', how: { latency: 2000 } }])
+  const peer = await startPeer([{ content: 'one' }, { content: 'two' }, { content: 'three', how: { latency: 600 } }])
   const place = await home(peer)
   held.push(peer, place)
   expect(await vtcode(place, ['ask', 'what is this?'], { input: 'text of the socket' })).toMatchObject({ code: 0, out: 'one\n', err: '' })

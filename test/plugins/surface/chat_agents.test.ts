@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { report, says, spawn, speakers } from '../../support/delegation.js'
 import { hold } from '../../support/inside.js'
 import { call, home, vtcode } from '../../support/peer.js'
@@ -7,8 +7,6 @@ import { drawn, faultsOf } from '../../support/screen.js'
 const look = 'Find out what the file says.'
 const run = (command: string) => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
 const slow = (summary: string) => ({ ...report(summary), how: { latency: 300 } })
-const held: (() => void)[] = []
-afterEach(() => held.splice(0).forEach((end) => end()))
 
 describe('agents in a chat', () => {
   it('are seen on the screen: who begins, how many work and wait, who asks, who is done with what, and all of them by /agents; so is what is scheduled', async () => {
@@ -17,8 +15,7 @@ describe('agents in a chat', () => {
       ONE: [slow('One is done.')], TWO: [slow('Two is done.')], SIX: [slow('Six is done.')], TEN: [{ error: { message: 'broken' }, status: 400 }], ASK: [run('touch asked.txt'), report('It holds.')],
     })
     const place = hold(await home({ url }))
-    const { type, until, answer, gone, end, text, raw, kill } = await drawn(place, ['chat'], { columns: 120, rows: 30 })
-    held.push(() => kill('SIGKILL'))
+    const { type, until, answer, gone, end, text, raw } = await drawn(place, ['chat'], { columns: 120, rows: 30, inside: true })
     await until(/^peer\/m · ask/m)
     type('/loop 7m look at the build\r')
     await until(/1 scheduled, next \d\d:\d\d/)
@@ -44,7 +41,6 @@ describe('agents in a chat', () => {
     type('q')
     await gone(/q leaves/)
     type('\u0004')
-    held.pop()
     expect(await end()).toBe(0)
     expect(faultsOf(raw())).toEqual([])
   })

@@ -70,7 +70,7 @@ describe('the commands of the screen', () => {
     type('\u0004')
     expect(await end()).toBe(0)
     expect(count(text(), 'from-the-shell')).toBe(2)
-    const again = await drawn(place, ['chat'])
+    const again = await drawn(place, ['chat'], { inside: true })
     await again.until(/^peer\/m/m)
     again.type('some `code`\r')
     await again.until(/script exhausted|VT_LLM/)

@@ -33,7 +33,7 @@ const colored = (raw: string, color: number): string[] => [...raw.matchAll(new R
 describe('the chat on a screen', () => {
   it('says model, mode, context, tokens, cost and branch; Shift-Tab changes the mode; a question asks for attention where nobody looks', async () => {
     const { peer, place } = await furnished([{ content: 'hello', usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 } }, { toolCalls: [call('unified_exec', { action: 'run', command: 'touch b.txt' })] }, { content: 'touched.' }])
-    const { type, until, answer, end, raw } = await drawn(place, ['chat'], { columns: 110 })
+    const { type, until, answer, end, raw } = await drawn(place, ['chat'], { columns: 110, inside: true })
     await until(/^peer\/m · ask · 0 tokens · topic · \/help$/m)
     expect(raw()).toMatch(/\u001b\]0;vtcode · ws\u0007/)
     type('hi\r')
@@ -57,7 +57,7 @@ describe('the chat on a screen', () => {
   it('offers commands of packages and prompts of servers with what they take, shows servers with their tools, and changes in color', async () => {
     const { peer, place } = await furnished([{ content: 'deployed.' }, { content: 'reviewed.' }])
     writeFileSync(join(place.root, 'a.txt'), 'one\nthree\n')
-    const { type, until, gone, end, raw } = await drawn(place, ['chat'], { columns: 110 })
+    const { type, until, gone, end, raw } = await drawn(place, ['chat'], { columns: 110, inside: true })
     await until(/^peer\/m · ask/m)
     type('/mcp\r')
     await until(/notes +11 tools +1 prompt +mcp__notes__structure/)
@@ -89,7 +89,7 @@ describe('the chat on a screen', () => {
   it('shows what was asked and answered, the steps of a task, an error once, and pages of help, agents, schedules and what happened', async () => {
     const questions = [{ id: 'q', header: 'Color', question: 'Which color?', options: [{ label: 'Red', description: 'warm' }, { label: 'Blue', description: 'cold' }] }]
     const { place } = await furnished([{ toolCalls: [call('request_user_input', { questions })] }, { toolCalls: [call('task_tracker', { action: 'create', title: 'T', items: ['first step', 'second step'] })] }, { content: 'asked.' }])
-    const { type, until, gone, end, text } = await drawn(place, ['chat'], { columns: 110 })
+    const { type, until, gone, end, text } = await drawn(place, ['chat'], { columns: 110, inside: true })
     await until(/^peer\/m · ask/m)
     type('ask\r')
     await until('Which color?')
@@ -144,7 +144,7 @@ describe('the chat on a screen', () => {
     writeFileSync(join(place.root, 'pack/wipe.json'), JSON.stringify(manifest))
     const file = join(place.home, '.vtcode/vtcode.config.json')
     writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), manifests: ['builtin', join(place.root, 'pack/wipe.json')] }))
-    const { type, until, end } = await drawn(place, ['chat'], { columns: 110 })
+    const { type, until, end } = await drawn(place, ['chat'], { columns: 110, inside: true })
     await until(/^peer\/m · ask/m)
     type('wipe\r')
     await until(/target.*everything/)

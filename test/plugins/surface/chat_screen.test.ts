@@ -36,7 +36,7 @@ describe('the chat on a screen', () => {
   })
 
   it('is drawn before the rest of the program is there: what is typed and sent meanwhile is kept, and sent in order', async () => {
-    const { peer, type, until, end, text: shown, raw, chunks } = await chat([{ content: 'first answer' }, { content: 'second answer' }])
+    const { peer, type, until, end, text: shown, raw, chunks } = await chat([{ content: 'first answer' }, { content: 'second answer' }], ['chat'], { process: true })
     await expect.poll(() => chunks.length, { interval: 2 }).toBeGreaterThan(0)
     for (const data of ['sent early\r', 'and this\r', 'half']) type(data)
     await until(/second answer\n[^]*> half$/m)
@@ -58,7 +58,7 @@ describe('the chat on a screen', () => {
     for (const [words, surface] of [[[], 'alternate'], [['chat', '--surface', 'alternate'], 'inline']] as const) {
       const place = await home(peer, {}, { settings: { ui: { surface } } })
       hold(place)
-      const { type, until, end, screen, text: shown } = await drawn(place, [...words])
+      const { type, until, end, screen, text: shown } = await drawn(place, [...words], { inside: surface === 'inline' })
       await until(ready)
       type('hi there\r')
       await until('It is so.')
@@ -107,7 +107,7 @@ describe('the chat on a screen', () => {
   })
 
   it('is what a terminal without a verb gets; --plain, TERM=dumb and a small terminal get lines', async () => {
-    const { until, type, end } = await chat([], [])
+    const { until, type, end } = await chat([], [], { process: true })
     await until(ready)
     type('\u0004')
     expect(await end()).toBe(0)
@@ -196,7 +196,7 @@ describe('the chat on a screen', () => {
     expect(said(first.peer)).toEqual([trace])
     first.type('\u0004')
     expect(await first.end()).toBe(0)
-    const second = await drawn(first.place, ['chat'])
+    const second = await drawn(first.place, ['chat'], { inside: true })
     await second.until(ready)
     second.type('\u0012')
     await second.until('Said before')
@@ -286,7 +286,8 @@ describe('the terminal', () => {
     await at.until(ready)
     at.type('tell me\r')
     await at.until('word119.')
-    await sleep(1500)
+    // The turn is over.
+    await at.gone('Esc interrupts')
     for (const [columns, rows] of [[40, 24], [120, 24], [80, 24]] as const) {
       at.resize(columns, rows)
       await sleep(250)
@@ -316,7 +317,7 @@ describe('the terminal', () => {
   })
 
   it('is left as it was by SIGTERM in the middle of an answer, and the journal keeps what was said', async () => {
-    const { type, until, end, kill, raw, place } = await chat([slow])
+    const { type, until, end, kill, raw, place } = await chat([slow], ['chat'], { process: true })
     await until(ready)
     type('tell me\r')
     await until('slow slow')

@@ -43,7 +43,7 @@ const isGone = (pid: number): boolean => {
 describe('the chat in a storm', () => {
   it('of stops, continuations and sizes loses no word and shows none twice, and goes on', async () => {
     const pick = seeded(7)
-    const { type, until, end, kill, resize, text, raw, place } = await readyChat([streamed, { content: 'and on.' }], ['chat'], { env: { TERM_PROGRAM: 'vscode' } })
+    const { type, until, end, kill, resize, text, raw, place } = await readyChat([streamed, { content: 'and on.' }], ['chat'], { env: { TERM_PROGRAM: 'vscode' }, process: true })
     type('go\r')
     await until('message-1.')
     while (!text().includes('message-149.')) {
@@ -70,7 +70,7 @@ describe('the chat in a storm', () => {
   })
 
   it('whose terminal is closed ends, and the journal has what was said', async () => {
-    const { type, until, close, pid, place } = await readyChat([slow])
+    const { type, until, close, pid, place } = await readyChat([slow], ['chat'], { process: true })
     type('tell me\r')
     await until('slow slow')
     close()
@@ -107,7 +107,7 @@ describe('the chat in a storm', () => {
 describe('the chat and what is hostile', () => {
   it('shows names of files, bytes of programs that are no text, and a paste of 10 MB', async () => {
     const evil = 'a\u001b]0;owned\u0007\u202eb.txt'
-    const { type, until, answer, end, kill, text, raw, place } = await readyChat([{ toolCalls: [call('unified_exec', { action: 'run', command: "printf 'bytes \\377\\376 \\033]52;c;eA==\\007 end\\n'" })] }, { content: 'seen.' }], ['--mode', 'auto', 'chat'], { files: { [evil]: 'x' }, columns: 110 })
+    const { type, until, answer, end, kill, text, raw, place } = await readyChat([{ toolCalls: [call('unified_exec', { action: 'run', command: "printf 'bytes \\377\\376 \\033]52;c;eA==\\007 end\\n'" })] }, { content: 'seen.' }], ['--mode', 'auto', 'chat'], { files: { [evil]: 'x' }, columns: 110, process: true })
     type('see @owned')
     await until(/→ a\\u\{1b\}\]0;owned/)
     type('\u0003')

@@ -148,8 +148,10 @@ describe('the commands that prove the work', () => {
   it('one that takes too long failed, and its processes are gone', async () => {
     const sleep = nap()
     const { said, end } = await exec({
-      script: [create({ description: 'a', status: 'completed', verify: `${sleep}; true` }), done, done, done, done],
-      settings: allow('sleep *', 'true'), harness: { verification: { timeout_secs: 1 } },
+      script: [create({ description: 'a', status: 'completed', verify: 'sh check.sh' }), ...Array<Answer>(8).fill(done)],
+      // It is stopped once, and fails at once after that.
+      files: { 'check.sh': `mkdir begun && ${sleep}; false\n` },
+      flags: ['--verify', 'sh check.sh'], harness: { verification: { timeout_secs: 1 } },
     })
     // The time is measured: a busy machine stops the command later than after the limit of 1 s.
     expect(said[0]).toMatch(/was stopped after [1-9]\d* s/)

@@ -155,7 +155,7 @@ describe.skipIf(lacks('chromium'))('the page of vtcode inspect in Chromium', () 
       for (const view of ['live', 'tools', 'explain', 'plugins', 'settings']) {
         await page.click(`[data-view=${view}]`)
         if (view === 'tools') await page.locator('#slots details').first().locator('summary').first().click()
-        expect([scheme, view, await seriousFaults(page)]).toEqual([scheme, view, []])
+        expect([scheme, view, await seriousFaults(page, { colors: scheme === 'dark' })]).toEqual([scheme, view, []])
       }
     }
     expect([requests.filter((one) => !one.startsWith(`${origin()}/`)), complaints]).toEqual([[], []])

@@ -84,7 +84,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     expect([requests.filter((one) => one !== url), complaints]).toEqual([[], []])
     const dark = await open(`${url}#step-4`, { colorScheme: 'dark' })
     expect(await focused(dark)).toBe('step-4')
-    expect(await seriousFaults(dark)).toEqual([])
+    expect(await seriousFaults(dark, { colors: true })).toEqual([])
   })
 
   it('is whole without its script, and makes no element of text', async () => {
