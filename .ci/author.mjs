@@ -63,7 +63,7 @@ async function succeed(run, ...args) {
 
 const describeRun = (args, { stdout, stderr }) => `vtcode ${args.join(' ')}\n${stdout}${stderr}`
 
-if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const [program, folder] = process.argv.slice(2).map((path) => resolve(path))
   const home = join(folder, 'home')
   const work = join(folder, 'work')

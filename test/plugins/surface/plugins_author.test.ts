@@ -5,6 +5,7 @@ import ts from 'typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { createPlugin, files, listTemplates, templates, testPlugins, usePlugin } from '../../../.ci/author.mjs'
+import { rounds } from '../../support/exec.js'
 import { holdForFile } from '../../support/held.js'
 import { bin, vtcode } from '../../support/program.js'
 
@@ -45,7 +46,8 @@ describe('the way of an author', () => {
     expect(await listTemplates(run)).toEqual([...templates].sort())
     await testPlugins('.', templates.length, run)
   })
-  it.each(templates)('leads from new over validate and add to a call, for the template %s', async (template) => {
+  // One for each way in which a plugin runs; CI and the soak form follow all.
+  it.each(rounds(['js', 'command', 'mcp', 'policy', 'package'], templates))('leads from new over validate and add to a call, for the template %s', async (template) => {
     await usePlugin(template, run)
   })
   it('has types that the compiler holds a handler to, and that follow the manifest', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { lacks } from '../../support/exec.js'
 import { drawn, faultsOf, type Shape } from '../../support/screen.js'
 import { bin } from '../../support/terminal.js'
 
@@ -169,11 +170,10 @@ describe('a program with the screen alone', () => {
   })
 })
 
-describe('under tmux', () => {
-  it('the screen keeps the history of the shell and every message, also when its window changes', async (context) => {
+describe.skipIf(lacks('tmux'))('under tmux', () => {
+  it('the screen keeps the history of the shell and every message, also when its window changes', async () => {
     const { spawnSync } = await import('node:child_process')
     const tmux = (...args: string[]) => spawnSync('tmux', ['-L', `vtcode${process.pid}`, '-f', '/dev/null', ...args], { encoding: 'utf8', env: { ...place().env, TERM: 'xterm-256color', LANG: 'C.UTF-8' }, cwd: root })
-    if (tmux('-V').error) return context.skip('tmux is not installed')
     try {
       tmux('new-session', '-d', '-x', '80', '-y', '24', 'bash --norc --noprofile')
       const text = (): string => tmux('capture-pane', '-p', '-S', '-', '-J').stdout
