@@ -249,7 +249,7 @@ describe('files', () => {
     const churn = (async () => {
       for (let round = 0; on; round++) {
         await ws.write(`churn/f${round % 50}.txt`, 'needle\n')
-        if (round % 3 === 0) execFileSync('rm', ['-rf', join(ws.root, `churn/f${(round + 25) % 50}.txt`)])
+        if (round % 3 === 0) rmSync(join(ws.root, `churn/f${(round + 25) % 50}.txt`), { force: true })
       }
     })()
     for (let round = 0; round < 20; round++) {
