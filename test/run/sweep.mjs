@@ -15,13 +15,15 @@ const ENOUGH_BYTES = 4 * 1024 ** 3
 export const folderOfRun = (pid) => join(baseOfRuns(), `vtcode-run-${pid}`)
 
 /** The folder of a run for tests whose subject is a disk: it is on one unless the system keeps its temporary files in memory. */
-export const diskFolderOfRun = (pid) => join(realpathSync(tmpdir()), `vtcode-run-${pid}`)
+export const diskFolderOfRun = (pid) => join(systemFolder(), `vtcode-run-${pid}`)
 
-/** TMPDIR where it is set; else memory where there is enough, since files on a disk make tests wait for it; else the system's own folder. */
+const systemFolder = () => realpathSync(tmpdir())
+
+/** Returns TMPDIR where it is set; else memory where there is enough, since files on a disk make tests wait for it; else the system's own folder. */
 function baseOfRuns() {
-  if (process.env.TMPDIR || !existsSync(MEMORY_FOLDER)) return realpathSync(tmpdir())
+  if (process.env.TMPDIR || !existsSync(MEMORY_FOLDER)) return systemFolder()
   const { type, bsize, blocks } = statfsSync(MEMORY_FOLDER)
-  return type === TMPFS && bsize * blocks >= ENOUGH_BYTES ? MEMORY_FOLDER : realpathSync(tmpdir())
+  return type === TMPFS && bsize * blocks >= ENOUGH_BYTES ? MEMORY_FOLDER : systemFolder()
 }
 
 /** Kills the processes of a run and removes its folders; returns the command lines of those processes. */
