@@ -72,15 +72,17 @@ const commandIn = (text: string): { word: string; rest: string } | undefined => 
   return word === undefined ? undefined : { word, rest: rest.trim() }
 }
 
-/** A message while nothing is under way: a command of the screen, one for the shell, or what every chat does with it. */
-export async function runOwn(face: Sitting, text: string, signal: AbortSignal): Promise<void> {
+/** Runs a message while nothing is under way: a command of the screen, one for the shell, or what every chat does with it. Returns whether it succeeded. */
+export async function runOwn(face: Sitting, text: string, signal: AbortSignal): Promise<boolean> {
+  let succeeded = true
   const command = commandIn(text)
   const found = own.find(({ name }) => name === command?.word)
   if (text.startsWith('!')) await runShell(face, text.slice(1).trim(), signal)
   else if (found) await found.run(face, command!.rest, signal)
   else if (command && !(await isKnown(face.kernel, command.word))) refuse(face, command.word)
-  else await face.talk.said(text, signal)
+  else succeeded = await face.talk.said(text, signal)
   if (face.talk.over) face.over = true
+  return succeeded && !signal.aborted
 }
 
 /** A command while a turn is under way. */

@@ -174,7 +174,7 @@ function submit(face: Sitting, text: string): void {
   face.handle.send({ type: 'commit', block: { kind: 'user', text: readablePart(text) } })
   face.start(async (signal) => {
     face.talk.images.push(...(await imagesNamed(text, face)))
-    await runOwn(face, text.trim(), signal)
+    return runOwn(face, text.trim(), signal)
   })
 }
 

@@ -3,6 +3,7 @@ import type { Io, Kernel } from '../../../core/index.js'
 import { atWork, componentChoices, findModel, printFailure, runContextOf, type RunContext } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, ThreadEvent } from '../../agent/index.js'
 import type { UiEvent, UiHandle } from '../../tui/index.js'
+import { readablePart } from './changes.js'
 import type { Questions } from './questions.js'
 import { Talk } from './talk.js'
 import type { Transcript } from './transcript.js'
@@ -95,7 +96,7 @@ export class Sitting {
     this.activity()
   }
 
-  /** Something that the person asked for, and that Escape ends. What is said meanwhile waits. */
+  /** Something that the person asked for, and that Escape ends. What is said meanwhile waits. `false` means that it failed or was stopped. */
   start(what: (signal: AbortSignal) => Promise<unknown>): void {
     this.idle = this.during(what).then(undefined, (error: unknown) => void printFailure(this.kernel, error, this.io))
   }
@@ -105,15 +106,16 @@ export class Sitting {
     this.state = 'Working'
     this.since = performance.now()
     this.activity()
+    let succeeded = false
     try {
-      await what(AbortSignal.any([running.signal, this.io.signal]))
+      succeeded = (await what(AbortSignal.any([running.signal, this.io.signal]))) !== false
     } finally {
       this.running = undefined
       this.handle.send({ type: 'activity' })
       // Who went away meanwhile is told.
       if (performance.now() - this.since > long_ms) this.handle.send({ type: 'notify', text: 'vtcode waits for you', away: true })
       this.status()
-      await this.giveBack()
+      await this.releaseQueue(succeeded)
       // The loop looks whether to go on.
       this.wake()
     }
@@ -121,10 +123,12 @@ export class Sitting {
 
   /** What waits for the end of the turn; the person may take it back. */
   async queue(text: string): Promise<void> {
+    // The turn may end before the queue is written.
+    this.waits([...this.waiting, text])
     try {
       await this.agent.followUp(text)
-      this.waits([...this.waiting, text])
     } catch (error) {
+      this.waits(this.waiting.toSpliced(this.waiting.lastIndexOf(text), 1))
       printFailure(this.kernel, error, this.io)
     }
   }
@@ -141,11 +145,19 @@ export class Sitting {
     this.handle.send({ type: 'input', text: last })
   }
 
-  /** After a turn that was stopped or failed, what waits is for the person to send or to drop. */
-  private async giveBack(): Promise<void> {
-    const left = await this.agent.takeBack().catch(() => [])
+  /** Sends the messages that were queued too late for the turn; returns them to the editor when the turn failed or was stopped. */
+  private async releaseQueue(succeeded: boolean): Promise<void> {
+    const queued = await this.agent.takeBack().catch(() => [])
     this.waits([])
-    if (left.length > 0) this.handle.send({ type: 'input', text: [...left, this.handle.input].filter(Boolean).join('\n') })
+    const [first, ...others] = queued
+    if (first === undefined) return
+    if (!succeeded || this.over || this.next) return this.handle.send({ type: 'input', text: [...queued, this.handle.input].filter(Boolean).join('\n') })
+    if (this.busy) others.unshift(first)
+    else {
+      this.handle.send({ type: 'commit', block: { kind: 'user', text: readablePart(first) } })
+      this.start((signal) => this.talk.run(first, signal))
+    }
+    for (const text of others) await this.queue(text)
   }
   private waits(items: readonly string[]): void {
     this.waiting = items

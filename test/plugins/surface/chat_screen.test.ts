@@ -161,6 +161,34 @@ describe('the chat on a screen', () => {
     expect(said(peer)).toEqual(['tell me', 'no, this', 'first'])
   })
 
+  it('sends what was queued while a command ran, in order, and keeps it in the editor when the command is stopped', async () => {
+    const { type, until, end, peer, place } = await chat([{ content: 'one' }, { content: 'two' }])
+    await until(ready)
+    const queueTwo = async (): Promise<void> => {
+      for (const [at, part] of ['first', 'second'].entries()) {
+        type(`${part}\r`)
+        await until(new RegExp(`^ +${at + 1}\\. ${part}$`, 'm'))
+      }
+    }
+    type('!until [ -e go ]; do sleep 0.05; done\r')
+    await until('Enter waits')
+    await queueTwo()
+    writeFileSync(join(place.root, 'go'), '')
+    await until(/^two$/m)
+    await until(/^> \/ for commands/m)
+    expect(said(peer)).toEqual(['first', 'second'])
+    type('!until [ -e gone ]; do sleep 0.05; done\r')
+    await until('Enter waits')
+    await queueTwo()
+    type('\u001b')
+    await until(/^> first\n +second$/m)
+    expect(said(peer)).toHaveLength(2)
+    type('\u0003')
+    await until(/^> \/ for commands/m)
+    type('\u0004')
+    expect(await end()).toBe(0)
+  })
+
   it('shows what a command prints while it runs, the last lines of it after, and all of it by Ctrl-O', async () => {
     // It goes on when what stands there was seen.
     const command = 'for n in 1 2 3; do echo start-$n.; done; until [ -e go ]; do sleep 0.1; done; seq 100 130; until [ -e on ]; do sleep 0.1; done; echo done'
