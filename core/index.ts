@@ -19,6 +19,6 @@ export type { Fault } from './input/index.js'
 export { createKernel, consentItems } from './kernel/index.js'
 export type {
   Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, SkillActivation, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,
-  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LessRights, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Question, Session, SurfaceMain,
+  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LessRights, LogLevel, Objection, Offer, Policy, AdapterContext, Progress, Provider, Question, SandboxUse, Session, SurfaceMain,
   Verdict,
 } from './kernel/index.js'

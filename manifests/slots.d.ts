@@ -2,18 +2,6 @@
 
 /** What the slots that come with the program take, but for the word `action`, and what they answer. */
 export interface BuiltinSlots {
-  /** Start an agent that changes files */
-  'agents/begin': {
-    input: {
-      /** detailed: every field, no text. */
-      response_format?: 'concise' | 'detailed'
-      agent: string
-      label?: string
-      isolation: 'shared' | 'worktree'
-      write_paths?: string[]
-    }
-    output: { [name: string]: never }
-  }
   /** End an agent */
   'agents/close': {
     input: {
@@ -72,7 +60,8 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      id: string
+      /** The name of its folder below .vtcode/worktrees. */
+      worktree: string
       paths: string[]
     }
     output: {

@@ -94,7 +94,7 @@ describe('the calls of an agent', () => {
     expect(where(/\.call\(|\bcall\b[^()\n]*\}\s*=\s*(?:this\.)?(?:thread\.)?kernel\b/)).toEqual(['plugins/agent/components/builtin.ts', 'plugins/surface/chat/persons_calls.ts'])
     const thread = text('plugins/agent/thread.ts')
     expect([...thread.matchAll(/execute\.run\(/g)]).toHaveLength(1)
-    expect(/async perform\([^]*?\n {2}\}/.exec(thread)?.[0]).toMatch(/execute\.run\(name, input, \{[^}]*\bmode\b[^]*\bonly\b[^]*\blent\b/)
+    expect(/async perform\([^]*?\n {2}\}/.exec(thread)?.[0]).toMatch(/\bmode\b[^]*\bonly\b[^]*\baudiences\b[^]*execute\.run\(name, input, \{[^}]*\.\.\.rights\b/)
     // Who asks for the list of tools asks for what is left.
     expect(where(/kernel\.tools\((?!\{ \.\.\.how, audience: 'agent')/)).toEqual([])
   })
@@ -136,6 +136,8 @@ describe('names of tools', () => {
       'finish/planned_task.ts': ['unified_search/outline'],
       'finish/work_diff.ts': ['unified_file/read'],
       'loop/changes.ts': ['unified_file/move'],
+      // The slots whose schemas the services of a conversation check.
+      'agent/services.ts': ['propose_plan', 'report_result', 'task_tracker/add', 'task_tracker/create', 'task_tracker/list', 'task_tracker/update'],
       // The kind of an event.
       'loop/report.ts': ['web_search'],
       'agent/base/types.ts': ['web_search'],
@@ -176,7 +178,7 @@ describe('manifest, module and test', () => {
   it('are all there: no plugin without a manifest', () => {
     const known = new Set(withModule.map(({ file }) => file.replace('manifests/', 'plugins/').replace(/\.yaml$/, '')))
     // A folder of a family without a manifest is a room of it.
-    const isRoom = (file: string): boolean => /^plugins\/(lib|agent|tui|unified_exec\/(session|output)|unified_file\/pdf)\/|^plugins\/(web_search\/engine|task_tracker\/tracking|cron\/lent|agents\/parts)\.ts$/.test(file)
+    const isRoom = (file: string): boolean => /^plugins\/(lib|agent|tui|unified_exec\/(session|output)|unified_file\/pdf)\/|^plugins\/(web_search\/engine)\.ts$/.test(file)
     expect([...new Set(plugins.filter((file) => !isRoom(file)).map(pluginOf))].filter((plugin) => !known.has(plugin))).toEqual([])
   })
   it('are all there: no plugin without a test of its name', () => {

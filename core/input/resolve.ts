@@ -1,5 +1,5 @@
 import { likest, nearest, toJson, problem, toText, VtError, type Effect, type JsonObject, type Notice, type Resolution } from '../base/index.js'
-import { exampleWith, foldKey, isLent, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
+import { exampleWith, foldKey, isForAudience, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
 import { constrain, type Constraint } from './constraints.js'
@@ -25,7 +25,7 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   const wanted = toolName(toText(name))
   const found = named(registry, wanted)
   if (!found) throw unknownTool(registry, wanted, reader)
-  if (reader) requireLent('info' in found ? [found] : slotsOf(found), reader)
+  if (reader) requireAudience('info' in found ? [found] : slotsOf(found), reader)
   const only = 'info' in found ? found : found.only
   const isKnown = (key: string) => (only ? only.shape.open || only.shape.names.has(key) : key === 'action')
   const unwrapped = read(sent, wanted, isKnown, only)
@@ -35,7 +35,7 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(toText(input['action']))
   const inferred: Inferred = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input, (one) => reaches(registry, reader ?? {}, one))
   const { slot, raw } = inferred
-  if (reader) requireLent([slot], reader)
+  if (reader) requireAudience([slot], reader)
   if (slot.refusal) throw slot.refusal
   const block = slot.primary.manifest.alias
   if (!block) return inferred
@@ -44,7 +44,7 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   const { to, input: translated, part } = translate(block, given, !own)
   const next = slots.get(to)
   if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
-  if (reader) requireLent([next], reader)
+  if (reader) requireAudience([next], reader)
   if (next.refusal) throw next.refusal
   return { slot: next, raw: translated, alias: { slot, part, given } }
 }
@@ -56,10 +56,10 @@ function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader:
   return problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: likest(wanted, [...names, ...others], 3).join(', ') })
 }
 
-/** What belongs to a face is there for that face alone. */
-function requireLent(slots: readonly Slot[], { lent }: Reader): void {
+/** Throws VT_AGENT_NONE where all of these slots are for other audiences. */
+function requireAudience(slots: readonly Slot[], { audiences }: Reader): void {
   const [first] = slots
-  if (first && slots.every(({ info }) => !isLent(info, lent))) throw problem('VT_AGENT_NONE', { slot: slots.length === 1 ? first.info.slot : first.info.tool })
+  if (first && slots.every(({ info }) => !isForAudience(info, audiences))) throw problem('VT_AGENT_NONE', { slot: slots.length === 1 ? first.info.slot : first.info.tool })
 }
 
 /** The call that a call of this slot stands for; what stands beside the name is its input where none is given as such. */

@@ -1,8 +1,8 @@
 import { codes, inert, notApplied, problem, questionText, quotedReason, type Call, type Code, type Failure, type JsonObject } from '../base/index.js'
 import type { Registry } from '../registry/index.js'
 import { waitedFor, type CallRun } from './context.js'
-import { reasonsOf, worse, type Judge, type Pipelines } from './pipelines.js'
-import type { Approval, Verdict } from './plugin_types.js'
+import { isQuestion, reasonsOf, worse, type Judge, type Pipelines } from './pipelines.js'
+import type { Approval, Objection, Verdict } from './plugin_types.js'
 import { failed } from './refused.js'
 import type { Approved, Explanation } from './types.js'
 
@@ -13,6 +13,8 @@ export async function judge(registry: Registry, call: Call, run: CallRun, judged
   run.judged = missing ? 'denied' : 'run'
   if (missing || !verdict) return missing
   if ('deny' in verdict) return refusal(run, verdict)
+  if (verdict.sandbox) run.sandbox = verdict.sandbox
+  if (!isQuestion(verdict)) return undefined
   // What somebody is asked about is what is used afterwards.
   void call.places
   const question = questionText(call, run.slot, reasonsOf(verdict))
@@ -26,7 +28,7 @@ export async function judge(registry: Registry, call: Call, run: CallRun, judged
   return undefined
 }
 
-function refusal(run: CallRun, verdict: Verdict, answer?: Reply): Failure {
+function refusal(run: CallRun, verdict: Objection, answer?: Reply): Failure {
   run.judged = 'deny' in verdict ? 'denied' : 'asked'
   const [code, reason] = 'deny' in verdict ? ([codeOf(verdict.code), verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
   // `refused` records that a person said no, so that the same question is not put again.
@@ -77,7 +79,8 @@ export async function explanation(registry: Registry, judges: readonly Judge[], 
     const own = notes.filter((one) => one.policy === policy).map(({ note }) => note)
     chain.push({ policy, ...wordOf(verdict), notes: own })
     const after = worse(worst, verdict)
-    if (after !== worst) [worst, decided_by] = [after, policy]
+    if (after !== worst && verdict && wordOf(verdict).verdict !== 'none') decided_by = policy
+    worst = after
   }
   const missing = unavailable(registry, call)
   const changed = lost(registry)
@@ -85,10 +88,11 @@ export async function explanation(registry: Registry, judges: readonly Judge[], 
   const { slot, input, effects, mode, caller } = call
   const about = { call: { slot, input, effects, ...(caller.alias !== undefined && { alias: caller.alias }) }, mode, chain }
   if (missing) return { ...about, verdict: 'deny', decided_by: registry.missing.find(({ agreed }) => !agreed)!.id, reason: missing.error.message, hint: missing.error.hint }
-  if (!worst) return { ...about, verdict: 'run' }
+  const where = worst?.sandbox && { sandbox: worst.sandbox }
+  if (!worst || !('deny' in worst || isQuestion(worst))) return { ...about, verdict: 'run', ...where }
   const { verdict, reason } = wordOf(worst) as { verdict: 'ask' | 'deny'; reason: string }
-  return { ...about, verdict, decided_by: decided_by!, reason, ...(worst.hint && { hint: worst.hint }) }
+  return { ...about, verdict, ...where, decided_by: decided_by!, reason, ...(worst.hint && { hint: worst.hint }) }
 }
 
 const wordOf = (verdict: Verdict | undefined): { verdict: 'none' | 'ask' | 'deny'; reason?: string } =>
-  verdict === undefined ? { verdict: 'none' } : 'deny' in verdict ? { verdict: 'deny', reason: verdict.deny } : { verdict: 'ask', reason: verdict.ask }
+  verdict && 'deny' in verdict ? { verdict: 'deny', reason: verdict.deny } : verdict && isQuestion(verdict) ? { verdict: 'ask', reason: verdict.ask } : { verdict: 'none' }

@@ -1,7 +1,7 @@
-import { blocksOf, deepFreeze, optionsOf, redactText, visible, visibleAsker, visibleClient, visibleProgress } from '../base/index.js'
-import type { Call, LazyAbort, Contribution, Effect, JsonObject, Result, Settings, SlotInfo } from '../base/index.js'
+import { blocksOf, deepFreeze, optionsOf, problem, redactText, visible, visibleAsker, visibleClient, visibleProgress } from '../base/index.js'
+import type { Call, LazyAbort, Contribution, ConversationServices, Effect, JsonObject, Result, Settings, SlotInfo } from '../base/index.js'
 import type { OpenWorkspace, Workspace } from '../workspace/index.js'
-import type { Context, Host, Judged, LessRights, LogLevel, Progress, Session } from './plugin_types.js'
+import type { Context, Host, Judged, LessRights, LogLevel, Progress, SandboxUse, Session } from './plugin_types.js'
 import type { CallOptions } from './types.js'
 
 /** The sessions of a kernel: state that outlives a call, by id. */
@@ -59,6 +59,7 @@ export interface CallRun {
   /** Codes of failed calls that its handler made: those it may pass on. */
   told?: Set<string>
   judged?: Judged
+  sandbox?: SandboxUse
   /** What people took to answer. */
   waited_ms?: number
   /** What policies have judged, or a person was asked about. */
@@ -92,7 +93,6 @@ export function waitedFor<T>(run: CallRun, answer: () => Promise<T>): Promise<T>
   return answer().finally(() => (run.waited_ms = (run.waited_ms ?? 0) + performance.now() - began))
 }
 
-const nothing = Object.freeze({})
 /** The number of reports that may come at once; one more is allowed for every tenth of a second. */
 const BURST = 10
 const REFILL_MS = 100
@@ -106,6 +106,7 @@ export function contextOf(services: ContextServices, contribution: Contribution,
 class CallContext implements Context {
   private last = 0
   private spare = BURST
+  #conversation: ConversationServices | undefined
   constructor(
     private readonly services: ContextServices,
     private readonly contribution: Contribution,
@@ -145,6 +146,9 @@ class CallContext implements Context {
   get judged() {
     return this.run.judged
   }
+  get sandbox() {
+    return this.run.sandbox
+  }
   get waited_ms() {
     return this.run.waited_ms ?? 0
   }
@@ -164,9 +168,11 @@ class CallContext implements Context {
       return result
     }
   }
-  get lent() {
+  get conversation() {
     const { slot, options } = this.run
-    return (slot.audience !== undefined && options.lent) || nothing
+    if (slot.audience === undefined) return undefined
+    if (!options.conversation) throw problem('VT_AGENT_NONE', { slot: slot.slot })
+    return (this.#conversation ??= options.conversation({ signal: this.signal, ask: this.ask }))
   }
   /** Through other slots a stranger looks, asks, and does what its plugin is known for, and no more than whoever called it. */
   private get held(): Held {

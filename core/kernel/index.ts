@@ -3,7 +3,7 @@ export { consentItems } from './consent.js'
 export { createKernel } from './kernel.js'
 export type {
   Adapter, Answer, Answerer, Approval, SkillActivation, Compactor, Complete, Context, Handler, Host, Judged,
-  Lasting, LessRights, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Session, Verdict,
+  Lasting, LessRights, LogLevel, Objection, Offer, Policy, AdapterContext, Progress, Provider, SandboxUse, Session, Verdict,
 } from './plugin_types.js'
 export type { Approved, CallOptions, Explanation, Io, Kernel, KernelOptions, SurfaceMain } from './types.js'
 export { endBy } from './uncaught.js'

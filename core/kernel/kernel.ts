@@ -40,7 +40,7 @@ export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
     describe: (name) => described(current(), name),
     tools({ audience, only: tools, mode, lean = false, apart = false } = {}) {
       const only = [...(running.surroundings.only ?? []), ...(tools ? [{ tools }] : [])]
-      const reader = { ...(audience !== undefined && { lent: { [audience]: true } }), ...(only.length > 0 && { only }), ...(apart && { apart }), ...(mode && { mode }) }
+      const reader = { ...(audience !== undefined && { audiences: [audience] }), ...(only.length > 0 && { only }), ...(apart && { apart }), ...(mode && { mode }) }
       const skills = current().skills().catalogue.some(({ layer }) => layer !== 'builtin')
       return listTools(current().registry, { ...reader, lean, skills }).flatMap((tool) => shown(current(), tool, reader) ?? [])
     },

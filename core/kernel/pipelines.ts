@@ -1,7 +1,7 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
 import { firstLine, outcomeWithin, quotedReason, resultFault, texts, jsonGrowth, jsonSize, VtError, whenKnown, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
-import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './plugin_types.js'
+import type { Answer, Answerer, Approval, Compactor, Objection, Policy, Verdict } from './plugin_types.js'
 
 /** The three pipelines of one generation, in the order a call meets them. */
 export interface Pipelines {
@@ -94,8 +94,11 @@ async function answerOf({ manifest }: Contribution, usual: number, ask: () => Re
 function verdictOf({ id, layer, manifest }: Contribution, usual: number, judge: () => ReturnType<Taps['judge']>): Verdict | undefined | Promise<Verdict | undefined> {
   return outcomeWithin(judge, limitOf(manifest, usual), (verdict: Awaited<ReturnType<Policy>>): Verdict | undefined => {
     if (verdict === undefined) return undefined
-    const reason = typeof verdict === 'object' && verdict !== null ? ('deny' in verdict ? verdict.deny : verdict.ask) : undefined
-    if (typeof reason === 'string') return layer === 'builtin' ? verdict : { ...verdict, by: `plugin ${id}`, asks: undefined }
+    if (typeof verdict === 'object' && verdict !== null) {
+      const isObjection = 'deny' in verdict ? typeof verdict.deny === 'string' : isQuestion(verdict) && typeof verdict.ask === 'string'
+      if (layer === 'builtin' && (isObjection || 'sandbox' in verdict)) return verdict
+      if (isObjection) return { ...(verdict as Objection), by: `plugin ${id}`, asks: undefined, sandbox: undefined }
+    }
     return { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
   }, (error) => {
     // Its files are other ones than the user agreed to.
@@ -130,8 +133,11 @@ function noticed(result: Result, id: string, reason: string): Result {
 export function worse(a: Verdict | undefined, b: Verdict | undefined): Verdict | undefined {
   if (!a || !b) return a ?? b
   if ('deny' in a || 'deny' in b) return 'deny' in a ? a : b
+  const sandbox = [a.sandbox, b.sandbox].includes('strict') ? 'strict' : (a.sandbox ?? b.sandbox)
   // One question is put, with every reason that there is.
-  return { ...a, asks: [...new Set([...reasonsOf(a), ...reasonsOf(b)])] }
+  const joined = isQuestion(a) && isQuestion(b) ? { ...a, asks: [...new Set([...reasonsOf(a), ...reasonsOf(b)])] } : isQuestion(a) ? a : b
+  return sandbox === undefined || sandbox === joined.sandbox ? joined : { ...joined, sandbox }
 }
+export const isQuestion = (verdict: Verdict): verdict is Objection & { ask: string } => 'ask' in verdict
 /** The reasons of a question, each with its author. */
-export const reasonsOf = (verdict: { ask: string } & Verdict): readonly string[] => verdict.asks ?? [quotedReason(verdict.ask, verdict.by)]
+export const reasonsOf = (verdict: Objection & { ask: string }): readonly string[] => verdict.asks ?? [quotedReason(verdict.ask, verdict.by)]

@@ -1,5 +1,5 @@
 import type {
-  Asker, Call, CallTool, Client, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PromptArgument, Resolution, Result, RightsLeft, SlotInfo,
+  Asker, Call, CallTool, Client, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, JsonObject, Mode, Next, PromptArgument, Resolution, Result, RightsLeft, SlotInfo,
   State, ToolInfo, Waits,
 } from '../base/index.js'
 import type { Origin } from '../config/index.js'
@@ -7,11 +7,16 @@ import type { Fault } from '../input/index.js'
 import type { Skill, Skills } from '../skills/index.js'
 import type { Workspace } from '../workspace/index.js'
 
+/** Where the commands of a call run: `usual` as the settings say, `strict` in the strict sandbox or not at all. */
+export type SandboxUse = 'usual' | 'strict'
 /**
- * A policy's word about one call; there is no "allow". `hint`, `next` and `details` become those of the error; a denial may name
- * another code of the kernel's table than VT_POLICY_DENIED.
+ * The verdict of a policy on one call; there is no "allow". `hint`, `next` and `details` become those of the error; a denial may name
+ * another code of the kernel's table than VT_POLICY_DENIED. A verdict with `sandbox` alone has no objection; only policies of vtcode itself
+ * give one. The stricter of two counts, and the handler reads it as `context.sandbox`.
  */
-export type Verdict = ({ deny: string; code?: string } | { ask: string }) & {
+export type Verdict = Objection | { sandbox: SandboxUse }
+export type Objection = ({ deny: string; code?: string } | { ask: string }) & {
+  sandbox?: SandboxUse | undefined
   hint?: string
   next?: Next
   details?: JsonObject
@@ -113,6 +118,8 @@ export interface Context {
   readonly explain: ((note: JsonObject) => void) | undefined
   /** What became of the call before its policies: `allowed` when a question was answered by yes. For compactors; absent where no policy was asked. */
   readonly judged: Judged | undefined
+  /** Where the policies said that the commands of the call run; absent where no policy did. */
+  readonly sandbox: SandboxUse | undefined
   /** What people took to answer so far, which is no time of the call. */
   readonly waited_ms: number
   /** Puts questions to the user; absent when nobody can be asked. */
@@ -121,8 +128,8 @@ export interface Context {
   readonly client: Client | undefined
   /** An ordinary call of the same session and approver; depth at most 4. It has the rights of this call, or less where `how` says so. */
   readonly call: CallTool<[input: JsonObject, how?: LessRights], [how?: LessRights]>
-  /** What the face of the call lends the tools that belong to it; of any other tool it is empty. */
-  readonly lent: Readonly<JsonObject>
+  /** The services of the agent's conversation, for tools of its audience; absent for other tools. Throws VT_AGENT_NONE where the caller has none. */
+  readonly conversation: ConversationServices | undefined
   /** Ten at once and ten a second, the rest is dropped; none after the result. */
   progress(update: Progress): void
   log(level: LogLevel, message: string): void

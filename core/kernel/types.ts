@@ -1,10 +1,10 @@
 import type {
-  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, LazyAbort, Mode, PluginFolder, Resolution, RightsLeft, Settings, SlotInfo,
+  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, LazyAbort, Mode, OpenConversation, PluginFolder, Resolution, RightsLeft, Settings, SlotInfo,
   ToolInfo, Waits,
 } from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skills } from '../skills/index.js'
-import type { Approval, LogLevel, Offer, Progress, Provider } from './plugin_types.js'
+import type { Approval, LogLevel, Offer, Progress, Provider, SandboxUse } from './plugin_types.js'
 
 /** Contract: uses the kernel's public methods only; the number is the exit code. */
 export type SurfaceMain = (kernel: Kernel, argv: string[], io: Io) => Promise<number>
@@ -48,8 +48,10 @@ export interface CallOptions {
   mode?: Mode
   /** What is left of the rights of this call and of those it makes: they have no more than this, the kernel and an outer call leave them. */
   only?: RightsLeft
-  /** What the face lends tools of its own, under the name of their audience; opaque to the kernel, and for this call only. */
-  lent?: Readonly<JsonObject>
+  /** The audiences that the caller belongs to: their tools can be called. For this call only. */
+  audiences?: readonly string[]
+  /** Makes the services that tools of an audience get as `context.conversation`. For this call only. */
+  conversation?: OpenConversation
   /** Texts name an action that only reads by the name of its own that `tools({ apart: true })` lists. */
   apart?: boolean
   /** Commands run in a sandbox or not at all (`strict`), or without one unless the settings require it (`none`); default: as the settings say. */
@@ -69,6 +71,8 @@ export interface Explanation {
   would?: JsonObject
   mode: Mode
   verdict: 'run' | 'ask' | 'deny' | 'refused'
+  /** Where its commands would run. */
+  sandbox?: SandboxUse
   /** The policy whose word it is. */
   decided_by?: string
   reason?: string

@@ -5,7 +5,7 @@ export { adapterOf, slotsCovered, effectsOf, isListed, slotsOf, exampleFor, ownN
 export { offeredInput } from './resource_input.js'
 export { foldKey, propertiesOf, typesOf, type InputShape } from './shape.js'
 export { isEffect, type ruleFamilies } from './families.js'
-export { isLent, isShown, leaves, reaches, rightsLeft, rightsOfCall, speaksOf, type Reader } from './rights.js'
+export { isForAudience, isShown, leaves, reaches, rightsLeft, rightsOfCall, speaksOf, type Reader } from './rights.js'
 export { exceptedBy, mayAllow, policyNames } from './rule_names.js'
 export { concerns, isOwnName, toolName } from './spellings.js'
 export { listTools, toolInfo } from './tools.js'

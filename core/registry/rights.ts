@@ -1,4 +1,4 @@
-import { problem, wildcard, type JsonObject, type Mode, type RightsLeft, type SlotInfo } from '../base/index.js'
+import { problem, wildcard, type Mode, type RightsLeft, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
 import { isEffect, isFamily, opensByFamily } from './families.js'
 import { isAdvertised, type Registry, type Slot } from './registry.js'
@@ -32,9 +32,9 @@ function shuts(name: string, slot: SlotInfo): boolean {
   return isFamily(name) ? slot.families.includes(name) : speaksOf(name, slot, false)
 }
 
-/** Whoever is told of tools: with what their face lends its own tools, and what is left of their rights. */
+/** A caller, as far as the list of tools depends on it: its audiences and its rights. */
 export interface Reader {
-  readonly lent?: Readonly<JsonObject> | undefined
+  readonly audiences?: readonly string[] | undefined
   readonly only?: readonly RightsLeft[] | undefined
   /** An action that only reads has a name of its own, beside the tool whose other actions change something. */
   readonly apart?: boolean | undefined
@@ -43,8 +43,8 @@ export interface Reader {
 }
 
 /** Whether somebody may hear of a slot at all: it belongs to everybody or to their face, and it is left to them. An alias is left where something that it stands for is. */
-export function reaches(registry: Pick<Registry, 'slots'>, { lent, only, mode }: Reader, { info, primary }: Slot): boolean {
-  if (!isLent(info, lent) || (mode !== undefined && info.modes?.includes(mode) === false)) return false
+export function reaches(registry: Pick<Registry, 'slots'>, { audiences, only, mode }: Reader, { info, primary }: Slot): boolean {
+  if (!isForAudience(info, audiences) || (mode !== undefined && info.modes?.includes(mode) === false)) return false
   if (!only) return true
   const behind = targetsOf(primary.manifest.alias ?? {}).flatMap((target) => registry.slots.get(target)?.info ?? [])
   const isLeft = (slot: SlotInfo, alias?: string) => only.every(({ tools }) => !tools || leaves(tools, slot, alias))
@@ -54,8 +54,8 @@ export function reaches(registry: Pick<Registry, 'slots'>, { lent, only, mode }:
 /** Whether somebody is shown a slot. */
 export const isShown = (registry: Pick<Registry, 'slots'>, reader: Reader, slot: Slot): boolean => isAdvertised(slot) && reaches(registry, reader, slot)
 
-/** What belongs to a face is called by whoever lends something under its name. */
-export const isLent = ({ audience }: SlotInfo, lent: Reader['lent']): boolean => audience === undefined || (lent !== undefined && Object.hasOwn(lent, audience))
+/** Whether a slot is for everybody or for one of these audiences. */
+export const isForAudience = ({ audience }: SlotInfo, audiences: readonly string[] = []): boolean => audience === undefined || audiences.includes(audience)
 
 const most = { entries: 10_000, length: 1_024, characters: 524_288 }
 const isList = (list: unknown): list is readonly string[] | undefined => list === undefined || (Array.isArray(list) && list.every((entry) => typeof entry === 'string' && entry !== ''))

@@ -36,7 +36,7 @@ interface ToolListing extends Reader {
  */
 export function listTools(registry: Registry, listing: ToolListing): readonly ToolInfo[] {
   const make = listing.lean ? leanList : wholeList
-  if (listing.lent ?? listing.only ?? listing.mode) return make(registry, listing)
+  if (listing.audiences ?? listing.only ?? listing.mode) return make(registry, listing)
   const known = lists.get(registry) ?? new Map<string, ToolInfo[]>()
   lists.set(registry, known)
   const key = `${listing.lean} ${listing.skills} ${listing.apart === true}`

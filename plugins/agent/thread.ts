@@ -16,6 +16,7 @@ import { Approvals, deferredFor, LifecycleHooks, ModelRequests, runTurn, withHan
 import type { ModelConnection } from './model/index.js'
 import { SessionTasks } from './schedule/index.js'
 import { abandonTurn, lineOf, ManifestWriter, messageText, Queue, type HowCalled, type Restored } from './session/index.js'
+import { servicesOf } from './services.js'
 import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
 /** One conversation with all of its parts. Everything that lasts goes through `commit` and `events`. */
@@ -91,7 +92,9 @@ export class Thread implements LoopConversation {
   async perform(name: string, input: unknown, { call_id, ...how }: HowCalled): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
     const sandbox = providers.sandbox.choose(name, input)
-    return providers.execute.run(name, input, { ...how, session, surface, mode, ...(only && { only }), lent: { agent: this, delegation: true, call_id }, ...(sandbox !== 'workspace' && { sandbox }) })
+    const conversation = servicesOf(this, call_id)
+    const rights = { mode, ...(only && { only }), audiences: ['agent', 'delegation'], ...(sandbox !== 'workspace' && { sandbox }) }
+    return providers.execute.run(name, input, { ...how, session, surface, ...rights, conversation })
   }
 
   get mode(): Mode {

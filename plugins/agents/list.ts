@@ -1,4 +1,3 @@
 import type { Handler } from '../../core/index.js'
-import { partsOf } from './parts.js'
 
-export default ((_, context) => partsOf(context).list()) satisfies Handler
+export default (({ input }, { conversation }) => conversation!.delegation.list(input)) satisfies Handler

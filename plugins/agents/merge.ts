@@ -1,12 +1,12 @@
-import { ok, type Handler } from '../../core/index.js'
-import { mergeWorktree } from '../lib/worktrees/index.js'
-import { partsOf } from './parts.js'
+import { ok, VtError, type Handler } from '../../core/index.js'
+import { mergeWorktree, treeChanges, worktreeAt } from '../lib/worktrees/index.js'
 
-/** `agents/merge`: what the conversation calls where an agent is closed with `merge`, with every path, so that policies and people judge those. */
+/** `agents/merge`: brings files of the worktree of an agent here. The conversation calls it with every path, so that policies and people judge these. */
 export default (async (call, context) => {
-  const { id, paths } = call.input
-  const { tree, changes } = await partsOf(context).unmerged(id)
-  const meant = new Set(paths)
-  const merged = await mergeWorktree(call, context, tree, changes.filter(({ path }) => meant.has(path)))
+  const { worktree, paths } = call.input
+  const tree = await worktreeAt(context.workspace, worktree)
+  if (!tree) throw new VtError({ code: 'VT_AGENT_NO_WORKTREE', message: `There is no worktree '${worktree}'.`, hint: 'Close the agent without merge.', retryable: false })
+  const included = new Set(paths)
+  const merged = await mergeWorktree(call, context, tree, (await treeChanges(context.workspace, tree)).filter(({ path }) => included.has(path)))
   return ok({ changes: merged }, { text: merged.map(({ op, path }) => `${op} ${path}`).join('\n') || 'There was nothing to merge.' })
-}) satisfies Handler<{ id: string; paths: string[] }>
+}) satisfies Handler<{ worktree: string; paths: string[] }>

@@ -1,4 +1,3 @@
 import type { Handler } from '../../core/index.js'
-import { partsOf } from './parts.js'
 
-export default (({ input: { id, message, interrupt } }, context) => partsOf(context).send(id, message, interrupt)) satisfies Handler<{ id: string; message: string; interrupt: boolean }>
+export default (({ input }, { conversation }) => conversation!.delegation.send(input)) satisfies Handler

@@ -1,4 +1,3 @@
 import type { Handler } from '../../core/index.js'
-import { partsOf } from './parts.js'
 
-export default (({ input }, context) => partsOf(context).spawn(input, context.signal, context.lent['call_id'] as string | undefined)) satisfies Handler<object>
+export default (({ input }, { conversation }) => conversation!.delegation.spawn(input)) satisfies Handler

@@ -1,4 +1,3 @@
 import type { Handler } from '../../core/index.js'
-import { scheduleOf } from './lent.js'
 
-export default ((_, context) => scheduleOf(context).list()) satisfies Handler<object>
+export default (({ input }, { conversation }) => conversation!.schedule.list(input)) satisfies Handler

@@ -1,11 +1,11 @@
-import type { Answerer, Call, Context, JsonObject, Policy, Session, Verdict } from '../../core/index.js'
+import type { Answerer, Call, Context, JsonObject, Objection, Policy, Session } from '../../core/index.js'
 import { cutHookText, hookRemarks, hooksFor, hooksIn, runHooks, shownHook, specific, type Ran, type HookOutput } from '../lib/hooks/index.js'
 
 /** PreToolUse: programs of the user may deny, ask, or want another input; none of them lowers what another policy says. */
 const lifecycle_hooks: Policy = (call, context) => (hooksIn(context) ? preToolUse(call, context) : undefined)
 export default lifecycle_hooks
 
-async function preToolUse(call: Call, context: Context): Promise<Verdict | undefined> {
+async function preToolUse(call: Call, context: Context): Promise<Objection | undefined> {
   const chosen = await hooksFor('PreToolUse', call, context)
   if (chosen.length === 0) return undefined
   if (context.explain) return void context.explain({ hooks: chosen.map(({ entry }) => shownHook(entry)) })
@@ -46,7 +46,7 @@ function permissionIn(output: HookOutput): Awaited<ReturnType<Answerer>> {
 
 const remarks = (call: Call, session: Session) => (code: string, message: string): void => hookRemarks(session).add(call, { code, message: cutHookText(message) })
 
-function verdictOf({ entry, group, output }: Ran, call: Call, session: Session): Verdict | undefined {
+function verdictOf({ entry, group, output }: Ran, call: Call, session: Session): Objection | undefined {
   const remark = remarks(call, session)
   if (output.kind === 'block') return { deny: output.reason }
   if (output.kind === 'failed') {
@@ -72,7 +72,7 @@ function verdictOf({ entry, group, output }: Ran, call: Call, session: Session):
 const authorOf = ({ layer, by }: Ran['group']): string => (by ? `plugin ${by.plugin}` : layer === 'workspace' ? "a lifecycle hook of the workspace" : 'a lifecycle hook of yours')
 
 /** The input that the hooks agree on, where it is another than the caller's. */
-function anotherInput(ran: readonly Ran[], call: Call): Verdict | undefined {
+function anotherInput(ran: readonly Ran[], call: Call): Objection | undefined {
   const wanted: JsonObject[] = []
   for (const { output, word } of ran) {
     const input = output.kind === 'said' ? specific(output.json)['updatedInput'] : undefined

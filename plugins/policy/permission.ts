@@ -1,7 +1,6 @@
 import { inert, quotedReason } from '../../core/base/index.js'
 import { VtError, type Call, type Context, type Effect, type Next, type Policy, type Verdict } from '../../core/index.js'
 import { secretReason, secretWay } from '../../core/workspace/index.js'
-import { onlySandboxed, runsAsUsual } from '../lib/process/index.js'
 import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfHome, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor, receiver } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
@@ -41,15 +40,8 @@ async function judged(call: Call, context: Context, rules: RuleSet): Promise<Ver
   if (byMode?.word === 'deny') return refuse(facts, context, byMode)
   const asked = await hit(facts, rules.ask)
   if (asked) return byRule(facts, 'ask', asked, rules, context)
-  if (!byMode || (await approvals?.has())) {
-    runsAsUsual.add(call)
-    return undefined
-  }
-  if (byMode.effect === 'exec' && (await runsSandboxed(facts, context))) {
-    onlySandboxed.add(call)
-    context.explain?.({ sandboxed: true })
-    return undefined
-  }
+  if (!byMode || (await approvals?.has())) return { sandbox: 'usual' }
+  if (byMode.effect === 'exec' && (await runsSandboxed(facts, context))) return { sandbox: 'strict' }
   const sent = receiver(facts, context)
   const offer = await sandboxOffer(facts, context)
   const more = [...(sent ? [`It goes to ${sent.shown}, which runs.`] : []), ...(offer ? [`Instead of answering, you can set ${offer}.`] : [])]

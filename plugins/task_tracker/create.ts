@@ -1,4 +1,3 @@
 import type { Handler } from '../../core/index.js'
-import { trackingOf } from './tracking.js'
 
-export default (({ input }, context) => trackingOf(context).create(input)) satisfies Handler<object>
+export default (({ input }, { conversation }) => conversation!.tracker.create(input)) satisfies Handler

@@ -1,4 +1,3 @@
 import type { Handler } from '../../core/index.js'
-import { trackingOf } from './tracking.js'
 
-export default ((_, context) => trackingOf(context).list()) satisfies Handler<object>
+export default (({ input }, { conversation }) => conversation!.tracker.list(input)) satisfies Handler

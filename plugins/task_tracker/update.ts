@@ -1,4 +1,3 @@
 import type { Handler } from '../../core/index.js'
-import { trackingOf } from './tracking.js'
 
-export default (({ input }, context) => trackingOf(context).update(input)) satisfies Handler<object>
+export default (({ input }, { conversation }) => conversation!.tracker.update(input)) satisfies Handler

@@ -10,7 +10,7 @@ const floors = {
   core: ['base', 'documents', 'schema', 'workspace', 'trust', 'config', 'skills', 'manifests', 'registry', 'input', 'kernel', 'cli'],
   lib: ['base', 'process', 'git', 'steering', 'sandbox', 'state', 'rules', 'net', 'values', 'globs', 'search', 'files', 'snapshots', 'worktrees', 'syntax', 'hooks', 'skills', 'jobs', 'schedule', 'page', 'terminal', 'own_files'],
   // Rooms beside each other share a number.
-  agent: [['base'], ['events'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['finish', 'delegation', 'schedule', 'records'], ['thread_state', 'agent_options'], ['thread'], ['open'], ['index'], ['cli']],
+  agent: [['base'], ['events'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['finish', 'delegation', 'schedule', 'records'], ['thread_state', 'agent_options', 'services'], ['thread'], ['open'], ['index'], ['cli']],
 }
 const levels: Record<string, (room: string) => number> = {
   core: (room) => floors.core.indexOf(room),
@@ -42,7 +42,7 @@ function objection(from: string, to: string): string | undefined {
     if (to === 'core/index.ts') return 'the front door is for strangers, families and surfaces'
     const above = a.house === 'core' ? b.house !== 'core' : a.house === 'lib' ? b.house === 'agent' || b.house === 'family' : b.house === 'family'
     if (above) return 'a higher house'
-    if (!b.isDoor && !['thread_state', 'agent_options', 'thread', 'open'].includes(b.room)) return 'past a door'
+    if (!b.isDoor && !['thread_state', 'agent_options', 'services', 'thread', 'open'].includes(b.room)) return 'past a door'
     return a.house === b.house && levels[a.house]!(b.room) >= levels[a.house]!(a.room) ? 'not a lower floor' : undefined
   }
   // What is drawn is drawn for the chat alone.
@@ -136,23 +136,81 @@ describe('every room', () => {
   })
 })
 
-describe('sizes', () => {
-  const linesOf = (file: string): number => textOf(file).split('\n').length - 1
-  const isGenerated = (file: string): boolean => textOf(file).startsWith('// Generated from ')
-  const sum = (groups: Map<string, number>, key: string, more: number) => groups.set(key, (groups.get(key) ?? 0) + more)
+/** Rooms over their limit, in kB. */
+const largeRooms: Record<string, number> = {
+  'core/base': 119,
+  'core/kernel': 133,
+  'core/trust': 96,
+  'core/workspace': 95,
+  'plugins/adapter/mcp_client': 113,
+  'plugins/agent/finish': 102,
+  'plugins/agent/model': 128,
+  'plugins/agent/records': 94,
+  'plugins/agent/session': 109,
+  'plugins/lib/files': 110,
+  'plugins/lib/rules': 122,
+  'plugins/lib/search': 105,
+  'plugins/surface/chat': 97,
+  'plugins/surface/mcp': 91,
+  'plugins/surface/plugins': 137,
+  'plugins/tui': 99,
+  'plugins/unified_search/structural': 96,
+}
+/** Files over their limit, in kB. */
+const largeFiles: Record<string, number> = {
+  'core/base/errors.ts': 16.3,
+  'core/config/settings.ts': 12.5,
+  'core/kernel/call.ts': 14.3,
+  'core/kernel/generation.ts': 15.5,
+  'core/kernel/running.ts': 12.1,
+  'core/manifests/discover.ts': 14.8,
+  'core/manifests/locations.ts': 13.8,
+  'core/manifests/read.ts': 12.1,
+  'core/registry/bind.ts': 15.7,
+  'core/registry/registry.ts': 13.2,
+  'core/schema/explain.ts': 12.3,
+  'core/workspace/reading.ts': 12.6,
+  'core/workspace/workspace.ts': 12.2,
+  'plugins/adapter/isolated/plugin_process.ts': 13.3,
+  'plugins/adapter/mcp_client/server.ts': 13.4,
+  'plugins/agent/context/instructions.ts': 15.6,
+  'plugins/agent/delegation/delegation.ts': 14.2,
+  'plugins/agent/finish/finish.ts': 12.9,
+  'plugins/agent/finish/planned_task.ts': 13.6,
+  'plugins/agent/loop/turn.ts': 13.4,
+  'plugins/agent/model/providers/provider.ts': 15.7,
+  'plugins/agent/records/reduce.ts': 15.6,
+  'plugins/agent/thread.ts': 15.1,
+  'plugins/lib/rules/shell.ts': 13.4,
+  'plugins/lib/rules/wrappers.ts': 14.2,
+  'plugins/lib/search/search.ts': 12.8,
+  'plugins/lib/syntax/outline.ts': 12.7,
+  'plugins/surface/plugins/indexes.ts': 13.7,
+  'plugins/surface/plugins/install.ts': 17.5,
+  'plugins/tui/drive.ts': 13,
+  'plugins/unified_search/structural/search.ts': 16.9,
+}
 
-  it('of rooms are at most 2,500 lines', () => {
+describe('sizes', () => {
+  const kilobyte = 1024
+  const sizeOf = (file: string): number => Buffer.byteLength(textOf(file))
+  const isGenerated = (file: string): boolean => textOf(file).startsWith('// Generated from ')
+  /** What is over its limit, and by how much it may be: an entry may shrink and go, no entry may grow or be added. */
+  const isOver = (sizes: Iterable<readonly [string, number]>, limit: number, allowed: Record<string, number>) =>
+    [...sizes].filter(([name, size]) => size > (allowed[name] ?? limit) * kilobyte).map(([name, size]) => `${name} has ${(size / kilobyte).toFixed(1)} kB`)
+  const isStale = (sizes: ReadonlyMap<string, number>, limit: number, allowed: Record<string, number>) =>
+    Object.keys(allowed).filter((name) => (sizes.get(name) ?? 0) <= limit * kilobyte)
+
+  it('of rooms are at most 80 kB', () => {
     const rooms = new Map<string, number>()
-    for (const file of sources) if (!isGenerated(file)) sum(rooms, roomOf(file), linesOf(file))
-    expect([...rooms].filter(([, lines]) => lines > 2500)).toEqual([])
+    for (const file of sources) if (!isGenerated(file)) rooms.set(roomOf(file), (rooms.get(roomOf(file)) ?? 0) + sizeOf(file))
+    expect(isOver(rooms, 80, largeRooms)).toEqual([])
+    expect(isStale(rooms, 80, largeRooms)).toEqual([])
   })
-  it('of folders are at most 24 files, but for the verbs', () => {
-    const folders = new Map<string, number>()
-    for (const file of sources) sum(folders, file.slice(0, file.lastIndexOf('/')), 1)
-    expect([...folders].filter(([folder, files]) => files > 24 && folder !== 'plugins/surface')).toEqual([])
-  })
-  it('of files are at most 300 lines: one idea each', () => {
-    expect(sources.filter((file) => linesOf(file) > 300 && !isGenerated(file))).toEqual([])
+  it('of files are at most 12 kB: one idea each', () => {
+    const files = new Map(sources.filter((file) => !isGenerated(file)).map((file) => [file, sizeOf(file)]))
+    expect(isOver(files, 12, largeFiles)).toEqual([])
+    expect(isStale(files, 12, largeFiles)).toEqual([])
   })
   it('of functions are at most 60 lines', () => {
     expect(sources.flatMap((file) => functionsOf(file).filter(({ lines }) => lines > 60).map(({ line, lines }) => `${file}:${line} has ${lines}`))).toEqual([])

@@ -11,8 +11,8 @@ interface AnswersOptions extends FramePipe {
   unread_ms: number
 }
 
-/** What waits for people or for other tools; nothing else waits behind it. */
-const slow = new Set(['call', 'ask', 'client.request'])
+/** Requests that wait for people, for other tools or for an agent; no other request waits for them. */
+const isSlow = (method: string): boolean => ['call', 'ask', 'client.request'].includes(method) || method.startsWith('conversation.')
 
 /**
  * Answers what one process of a plugin asks. An answer is made when the process has read the one before, so that what it leaves unread is
@@ -26,7 +26,7 @@ export class PluginAnswers {
   take(frame: Frame, visit: ContextBridge): void {
     const { kill } = this.options
     if (++visit.asks > mostAsks) return kill(`asks for more than ${mostAsks} things at once`)
-    if (!slow.has(toText(frame['method']))) return void this.#inTurn(() => answerOf(frame, visit), visit)
+    if (!isSlow(toText(frame['method']))) return void this.#inTurn(() => answerOf(frame, visit), visit)
     void visit.slowly(() => answerOf(frame, visit)).then((answer) => this.#inTurn(async () => answer, visit))
   }
 

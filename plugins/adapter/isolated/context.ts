@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { conversationFrom, toText, type Result } from '../../../core/base/index.js'
 import type { Frame } from './frames.js'
 
 /** The part of a context that is data. */
@@ -9,6 +9,8 @@ export interface Described {
   session: string
   workspace: string
   asks: boolean
+  /** The call belongs to the conversation of an agent. */
+  conversation: boolean
   client?: object
 }
 /** A context with the functions that send its methods' requests to the program. */
@@ -71,7 +73,7 @@ export function remoteContext(described: Described | undefined, send: (frame: Fr
 
 type Ask = (method: string, ...args: unknown[]) => Promise<unknown>
 
-function make({ plugin, settings, slot, session, workspace, asks, client }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
+function make({ plugin, settings, slot, session, workspace, asks, conversation, client }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
   let reports = 0
   const files = Object.fromEntries(asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]))
   const opened = Object.fromEntries(['open', 'openFile', 'openDirectory'].map((name) => [name, async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask)]))
@@ -85,7 +87,7 @@ function make({ plugin, settings, slot, session, workspace, asks, client }: Desc
     host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), resolve: (tool: string, input?: unknown) => ask('host.resolve', tool, input), skills: () => ask('host.skills') },
     ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,
     client: client && { ...client, request: (requests: object, state?: unknown) => ask('client.request', requests, state) },
-    lent: {},
+    conversation: conversation ? conversationFrom((service, action, input) => ask(`conversation.${service}.${action}`, input) as Promise<Result>) : undefined,
     call: (tool: string, input: unknown, how: unknown) => ask('call', tool, input, how),
     progress: (update: unknown) => send({ t: 'progress', update }),
     log(level: string, message: string) {

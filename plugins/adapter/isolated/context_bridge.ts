@@ -1,4 +1,4 @@
-import { Semaphore, toText } from '../../../core/base/index.js'
+import { CONVERSATION_ACTIONS, Semaphore, toText, type ConversationServices } from '../../../core/base/index.js'
 import { problem, type Call, type Client, type Context, type Contribution, type Handle, type JsonObject, type LessRights, type Over, type Progress } from '../../../core/index.js'
 
 /** Calls of other tools that run at once. */
@@ -75,8 +75,16 @@ export class ContextBridge {
         this.requireWrite()
         return workspace.copy(toText(first), toText(second), third as { replace?: boolean } | undefined)
       default:
-        throw problem('VT_CALL_FAILED', { plugin: this.contribution.id, reason: `${method} is not to be had in the process of a plugin` })
+        return this.converse(method, (first ?? {}) as JsonObject)
     }
+  }
+
+  /** Calls an action of the conversation. */
+  private converse(method: string, input: JsonObject): Promise<unknown> {
+    const [room, service = '', action = ''] = method.split('.')
+    const actions = room === 'conversation' && Object.hasOwn(CONVERSATION_ACTIONS, service) ? this.context.conversation?.[service as keyof ConversationServices] : undefined
+    if (!actions || !Object.hasOwn(actions, action)) throw problem('VT_CALL_FAILED', { plugin: this.contribution.id, reason: `${method} is not to be had in the process of a plugin` })
+    return (actions as unknown as Record<string, (input: JsonObject) => Promise<unknown>>)[action]!(input)
   }
 
   /** Other tools run side by side, but not as many as the plugin likes. */

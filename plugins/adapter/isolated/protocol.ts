@@ -5,7 +5,7 @@ import { VtError, type Context, type Contribution, type AdapterContext, type Pro
 export const isContext = (value: unknown): boolean => typeof value === 'object' && value !== null && 'workspace' in value && 'signal' in value
 
 /** The data of a context; the process requests everything else. */
-export const described = ({ plugin, settings, slot, session, ask, client }: Context, { root }: Contribution, { workspace }: AdapterContext): object => ({
+export const described = ({ plugin, settings, slot, session, ask, conversation, client }: Context, { root }: Contribution, { workspace }: AdapterContext): object => ({
   // Its files are those that it was loaded with.
   plugin: { ...plugin, root },
   settings,
@@ -13,6 +13,7 @@ export const described = ({ plugin, settings, slot, session, ask, client }: Cont
   session: session.id,
   workspace,
   asks: ask !== undefined,
+  conversation: conversation !== undefined,
   ...(client && { client: { capabilities: client.capabilities, state: client.state } }),
 })
 

@@ -1,4 +1,4 @@
-import { failure, VtError, type JsonObject, type Result } from '../../../core/base/index.js'
+import { failure, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Approval } from '../../../core/kernel/index.js'
 import { AgentError, messageOf, type ChildStatus, type RunOutcome, type ThreadItem } from '../base/index.js'
 import { agentsTool, reportTool } from './rights.js'
@@ -15,14 +15,6 @@ export async function answered(work: () => Promise<Result | { child?: ChildStatu
     const refusal = error instanceof AgentError ? asRefusal(error) : failure(error)
     if (!refusal) throw error
     return refusal
-  }
-}
-/** The same for what a plugin works with: a failure of ours is thrown as one of its own. */
-export async function refusing<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof AgentError ? new VtError({ code: error.code, message: error.message, hint: error.extra.hint ?? 'Name another agent.', retryable: false }) : error
   }
 }
 /** What a part fails with that could not be done at all. */

@@ -3,14 +3,13 @@ import { unlessAborted } from '../../lib/base/index.js'
 import { memoryJobs, type JobEngine } from '../../lib/jobs/index.js'
 import type { MergedFile } from '../../lib/worktrees/index.js'
 import type { ChildReport, ChildStatus, Msg } from '../base/index.js'
-import { refusalOf } from './agreed.js'
-import { answered, askingFor, chargeOf, faultOf, itemOf, noneLeft, partEnd, refusing, tooDeep, unknownPart } from './child.js'
+import { answered, askingFor, chargeOf, faultOf, itemOf, noneLeft, partEnd, tooDeep, unknownPart } from './child.js'
 import { workOn } from './part_hooks.js'
-import { planAgain, planPart, refuseClaimed } from './plan_part.js'
+import { planAgain, planPart } from './plan_part.js'
 import { listedText, shownReport, waitedText } from './report.js'
 import { agentsTool, reportTool } from './rights.js'
 import { hasEnded, type PartEntry } from './state.js'
-import { endedText, Worktrees, type Unmerged } from './trees.js'
+import { endedText, Worktrees } from './trees.js'
 import type { ChildPlan, ChildThread, DelegatingConversation, GivenPart, HowBegun, LivePart, OpenChild } from './types.js'
 
 const queue = 'children'
@@ -67,8 +66,7 @@ export class Delegation {
 
   async spawn(given: GivenPart, signal: AbortSignal, call_id?: string): Promise<Result> {
     return answered(async () => {
-      const begun = await this.begin(given, signal, call_id)
-      if ('ok' in begun) return begun
+      const begun = await this.begin(given, call_id)
       const { child, live } = begun
       const { id, agent, background } = child
       if (background) return { child, text: `${id} (${agent}) works beside you.` }
@@ -132,11 +130,6 @@ export class Delegation {
       if (child.status !== 'closed' || worktree !== undefined) await this.note({ ...child, status: 'closed' }, { told: true })
       return { output: { ...this.entryOf(id).child, ...(merged && { changes: merged }) }, text: endedText(child, left, merged) }
     })
-  }
-
-  /** What is not merged of a part in a worktree. Throws VT_AGENT_UNKNOWN, VT_AGENT_NO_WORKTREE. */
-  unmerged(id: string): Promise<Unmerged> {
-    return refusing(async () => this.trees.unmerged(this.entryOf(id).child))
   }
 
   /** The report of this conversation itself, which ends it. */
@@ -203,18 +196,16 @@ export class Delegation {
     if (begins && this.leftToStart === 0) throw noneLeft(this.limits)
   }
 
-  private async begin(given: GivenPart, signal: AbortSignal, call_id: string | undefined): Promise<Result | { child: ChildStatus; live: LivePart }> {
+  private async begin(given: GivenPart, call_id: string | undefined): Promise<{ child: ChildStatus; live: LivePart }> {
     const { thread } = this
     this.check(true)
     const { child: planned, plan, text, untrusted } = planPart(thread, given, { depth: this.depth + 1, ...this.among })
     const child = { id: `a${(this.numbers = Math.max(this.numbers, thread.state.children.length) + 1)}`, ...planned }
-    if (planned.isolation === 'worktree') await this.trees.refuseImpossible()
-    // What an agent gives on is within what was agreed to.
-    const refused = thread.mode === 'ask' && plan.rights.writes && !this.isPart ? await refusalOf(thread, planned, signal) : undefined
-    if (refused) return refused
-    // Others may have begun meanwhile, before the journal has them.
-    this.check(true)
-    if (planned.isolation === 'shared') refuseClaimed(planned.write_paths ?? [], this.among.others)
+    if (planned.isolation === 'worktree') {
+      await this.trees.refuseImpossible()
+      // Other agents may have started in the meantime.
+      this.check(true)
+    }
     this.given += 1
     const live = await this.enqueue(child, plan, text, { call_id, ...given })
     if (untrusted !== undefined && !this.told.has(child.agent)) {

@@ -82,7 +82,7 @@ function claimOf({ name }: AgentDefinition, { writes }: ChildRights, { write_pat
 }
 
 /** Throws VT_AGENT_PATH_CLAIMED for paths that another part writes. */
-export function refuseClaimed(write_paths: readonly string[], others: readonly ChildStatus[]): void {
+function refuseClaimed(write_paths: readonly string[], others: readonly ChildStatus[]): void {
   for (const other of others) {
     const both = other.isolation === 'worktree' ? undefined : overlapOf(write_paths, other.write_paths ?? [])
     if (!both) continue

@@ -8,7 +8,7 @@ import { agentsTool } from './rights.js'
 import type { DelegatingConversation } from './types.js'
 
 /** What is in a worktree and not in the files of the conversation. */
-export interface Unmerged {
+interface Unmerged {
   tree: Worktree
   changes: TreeChange[]
 }
@@ -61,7 +61,7 @@ export class Worktrees {
   /** Brings what is meant of it here, judged by the policies as a change of these paths; a refusal is the result. Throws as `unmerged` does. */
   async merge(child: ChildStatus, only: readonly string[] | undefined, signal: AbortSignal): Promise<Result> {
     const paths = (await this.unmerged(child, only)).changes.map(({ path }) => path)
-    return paths.length === 0 ? ok({ changes: [] }) : (await ownCall(this.thread, agentsTool, { action: 'merge', id: child.id, paths }, signal)).result
+    return paths.length === 0 ? ok({ changes: [] }) : (await ownCall(this.thread, agentsTool, { action: 'merge', worktree: child.session_id, paths }, signal)).result
   }
 
   /** The paths of what is not merged; none where there is no worktree, `undefined` where nobody can say. */

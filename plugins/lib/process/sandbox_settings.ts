@@ -29,15 +29,9 @@ export function confinement(usual: SandboxSettings['mode'], caller: 'strict' | '
   return escalated || (caller === 'none' && usual !== 'required') ? 'off' : usual
 }
 
-/** Calls whose command a rule allows, or that is known to only read: it runs where commands run. */
-export const runsAsUsual = new WeakSet<object>()
-
-/** Calls that nothing but the strict sandbox lets pass unasked: where it is gone since, they do not run. */
-export const onlySandboxed = new WeakSet<object>()
-
-/** Whether a command runs in the strict sandbox, where there is one: nothing but that lets it pass unasked. */
+/** Whether a command asks for the strict sandbox, and the settings and the caller leave it one. */
 export const wantsStrict = (call: Pick<Call, 'input' | 'caller'>, usual: SandboxSettings['mode']): boolean =>
-  call.input.sandbox_permissions === 'sandbox_or_ask' && !runsAsUsual.has(call) && confinement(usual, call.caller.sandbox, false) !== 'off'
+  call.input.sandbox_permissions === 'sandbox_or_ask' && confinement(usual, call.caller.sandbox, false) !== 'off'
 
 /** What the strict sandbox leaves of the settings: no network, and the workspace alone to write. */
 export const strictly = <T extends Pick<SandboxSettings, 'network' | 'writable'>>(settings: T): T => ({ ...settings, network: false, writable: [] })

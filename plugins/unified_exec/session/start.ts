@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
 import { problem, VtError, type Call, type Context, type Handle, type Launch, type Notice } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
-import { confinement, execSettings, onlySandboxed, sandboxSettings, strictly, wantsStrict } from '../../lib/process/index.js'
+import { confinement, execSettings, sandboxSettings, strictly, wantsStrict } from '../../lib/process/index.js'
 import { gitAlone } from '../../lib/git/index.js'
 import { looksWithGit } from '../../lib/rules/index.js'
 import { confinedCommand, obstacle, sandbox, steered } from '../../lib/sandbox/index.js'
@@ -80,7 +80,7 @@ interface Executor extends Pick<SessionFacts, 'sandbox' | 'network' | 'endInside
 async function executor(context: Context, call: Call, wanted: WantedRun, folder: Handle, launch: Launch): Promise<Executor> {
   const { mode, caller } = call
   const { mode: usual, ...usually } = sandboxSettings(context)
-  const strict = wantsStrict(call, usual)
+  const strict = wantsStrict(call, usual) && context.sandbox !== 'usual'
   const settings = strict ? strictly(usually) : usually
   const outside = { launch, sandbox: 'none', network: true } as const
   if (wanted.escalated && caller.sandbox === 'strict') throw slotRefusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
@@ -88,7 +88,7 @@ async function executor(context: Context, call: Call, wanted: WantedRun, folder:
   if (use === 'off') return outside
   const found = await sandbox(context.workspace.root)
   if ('missing' in found) {
-    if (use === 'auto' && !onlySandboxed.has(call)) return outside
+    if (use === 'auto' && context.sandbox !== 'strict') return outside
     throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)
   }
   const { root, home } = context.workspace

@@ -2,6 +2,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Boot } from 'vtcode/test'
+import { conversationFrom, ok } from '../../../build/core/base/index.js'
 import { eventsOf, home, call as toolCall, startPeer, vtcode as agent } from '../../support/peer.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
 
@@ -9,15 +10,17 @@ const files = {
   'spawn.yaml': "name: spawn\naction: crew/spawn\ndescription: Begins a helper.\neffects: [read]\naudience: agent\nmodule: ./crew.js\ninput: { properties: { text: { type: string } } }\n",
   'close.yaml': 'name: close\naction: crew/close\ndescription: Ends a helper.\neffects: [read]\naudience: agent\nmodule: ./crew.js\ninput: {}\n',
   'former.yaml': 'name: spawn_helper\ndescription: Begins a helper.\nalias: { to: crew/spawn, pass: [text] }\n',
-  'crew.js': "export default (call, { lent }) => ({ ok: true, output: { lent: Object.keys(lent), said: typeof lent.agent === 'function' ? lent.agent(call.input.text) : '' } })\n",
+  'crew.js': "export default async ({ input }, { conversation }) => ({ ok: true, output: { services: Object.keys(conversation), answer: (await conversation.tracker.add(input)).output } })\n",
   'plain.yaml': 'name: plain\ndescription: Calls.\neffects: [read]\nmodule: ./plain.js\ninput: { properties: { tool: { type: string } } }\n',
-  'plain.js': 'export default async ({ input }, { call, lent }) => ({ ok: true, output: { lent: Object.keys(lent), result: await call(input.tool, {}) } })\n',
+  'plain.js': 'export default async ({ input }, { call, conversation }) => ({ ok: true, output: { conversation: typeof conversation, result: await call(input.tool, {}) } })\n',
 }
 async function boot(how: Boot = {}) {
   const place = await tempWorkspace(files)
   const one = await bootKernel({ manifests: [place.root], config: { sandbox: { mode: 'off' } } as never, ...how })
   return { ...one, [Symbol.asyncDispose]: async () => void (await one[Symbol.asyncDispose](), await place[Symbol.asyncDispose]()) }
 }
+const services = ['tracker', 'plan', 'schedule', 'delegation', 'report']
+const ofAgent = { audiences: ['agent'], conversation: () => conversationFrom(async (service, action, heard) => ok({ service, action, heard })) }
 const none = { ok: false, error: { code: 'VT_AGENT_NONE', message: expect.stringMatching(/^(crew|crew\/spawn) belongs to an agent's conversation\.$/), hint: expect.stringContaining('vtcode exec') } }
 
 describe('a tool that belongs to an audience', () => {
@@ -32,27 +35,28 @@ describe('a tool that belongs to an audience', () => {
     expect(JSON.stringify(await one.call('crw', {}))).not.toContain('crew')
   })
 
-  it('is called by whoever lends something under its name, and gets that', async () => {
+  it('is called by a caller of its audience, and gets the services of the conversation', async () => {
     await using one = await boot()
-    const lent = { agent: (text: string) => `heard ${text}`, other: 1 }
-    expect(await one.kernel.call('crew', { action: 'spawn', text: 'x' }, { lent })).toMatchObject({ ok: true, output: { lent: ['agent', 'other'], said: 'heard x' } })
-    expect(await one.kernel.call('spawn_helper', { text: 'y' }, { lent })).toMatchObject({ ok: true, output: { said: 'heard y' } })
+    expect(await one.kernel.call('crew', { action: 'spawn', text: 'x' }, ofAgent)).toMatchObject({ ok: true, output: { services, answer: { heard: { text: 'x' } } } })
+    expect(await one.kernel.call('spawn_helper', { text: 'y' }, ofAgent)).toMatchObject({ ok: true, output: { answer: { heard: { text: 'y' } } } })
     expect(await one.kernel.resolve('crew', { action: 'spawn' })).toMatchObject({ slot: { slot: 'crew/spawn', audience: 'agent' }, effects: ['read'] })
-    // What is lent is for tools of the face: no other tool sees it.
-    expect(await one.kernel.call('plain', { tool: 'plain' }, { lent })).toMatchObject({ ok: true, output: { lent: [] } })
+    // A tool without an audience gets no services.
+    expect(await one.kernel.call('plain', { tool: 'plain' }, ofAgent)).toMatchObject({ ok: true, output: { conversation: 'undefined' } })
+    // A plugin of another author fails by its own name where the caller brings no services.
+    expect(await one.kernel.call('crew', { action: 'spawn', text: 'x' }, { audiences: ['agent'] })).toMatchObject({ ok: false, error: { code: 'VT_PLUGIN_FAILED' } })
   })
 
   it('is there for nobody else, under any name, with any input, through no other tool', async () => {
     await using one = await boot()
     for (const [tool, input] of [['crew', { action: 'spawn' }], ['crew', {}], ['crew', { action: 'nothing' }], ['crew_spawn', {}], ['crew/spawn', { strange: 1 }], ['spawn_helper', { text: 'x' }]] as const) {
       expect(await one.kernel.call(tool, input), tool).toMatchObject(none)
-      expect(await one.kernel.call(tool, input, { lent: { other: 1 } }), tool).toMatchObject(none)
+      expect(await one.kernel.call(tool, input, { ...ofAgent, audiences: ['other'] }), tool).toMatchObject(none)
       expect(await one.kernel.explain(tool, input)).toMatchObject({ verdict: 'refused', reason: expect.stringContaining("belongs to an agent's conversation") })
     }
     // A tool that calls during an agent's call is a stranger all the same.
-    expect(await one.kernel.call('plain', { tool: 'crew_spawn' }, { lent: { agent: () => 'no' } })).toMatchObject({ ok: true, output: { result: none } })
+    expect(await one.kernel.call('plain', { tool: 'crew_spawn' }, ofAgent)).toMatchObject({ ok: true, output: { result: none } })
     const code = "export const result = await vtcode.call('crew_spawn', {}).catch(({ code }) => code)"
-    expect(await one.kernel.call('unified_exec', { action: 'code', language: 'javascript', code }, { lent: { agent: () => 'no' } })).toMatchObject({ ok: true, output: { result: 'VT_AGENT_NONE' } })
+    expect(await one.kernel.call('unified_exec', { action: 'code', language: 'javascript', code }, ofAgent)).toMatchObject({ ok: true, output: { result: 'VT_AGENT_NONE' } })
   })
 
   it('says so in its manifest, which knows no other audience', async () => {
@@ -90,7 +94,7 @@ describe('a tool that belongs to an audience', () => {
     for (const [name, text] of Object.entries(files)) await place.write(`../home/crew/${name}`, text)
     const crew = ['--config', `manifests=["builtin","${place.home}/crew"]`, '--config', 'plugins.isolate=inline']
     const codes = async (...flags: string[]) => eventsOf((await agent(place, ['exec', '--json', ...crew, ...flags, 'go'])).out).flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'tool_output' ? [item.error_code ?? item.output] : []))
-    expect(await codes()).toEqual([expect.stringContaining('"lent":["agent","delegation","call_id"]')])
+    expect(await codes()).toEqual(['VT_INPUT_INVALID'])
     expect(await codes('--disallowed-tools', 'crew/spawn')).toEqual(['VT_POLICY_DENIED'])
     const actions = (body: any) => body.tools.find((tool: any) => tool.function.name === 'crew').function.parameters.properties.action.enum
     expect([actions(peer.bodies[0]), actions(peer.bodies[2])]).toEqual([['close', 'spawn'], ['close']])

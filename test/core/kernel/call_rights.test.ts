@@ -19,7 +19,7 @@ const codes = async ({ kernel }: Booted, options: CallOptions, calls: readonly A
 /** A plugin that calls whatever it is told to, with what it is told to leave of the rights. */
 const caller = {
   'caller.yaml': 'name: caller\ndescription: Calls.\neffects: [read, write, exec]\nmodule: ./caller.js\ninput: { type: object, properties: { tool: { type: string }, input: { type: object }, how: { type: object } } }\n',
-  'caller.js': 'export default async ({ input: { tool, input, how } }, context) => ({ ok: true, output: { result: await context.call(tool, input, how), lent: context.lent } })\n',
+  'caller.js': 'export default async ({ input: { tool, input, how } }, context) => ({ ok: true, output: { result: await context.call(tool, input, how), conversation: typeof context.conversation } })\n',
 }
 const inner = (result: Result) => (result.ok ? codeOf(result.output['result'] as Result) : result.error.code)
 

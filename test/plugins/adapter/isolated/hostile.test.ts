@@ -12,7 +12,7 @@ const fine = 'return { ok: true, output: { fine: true } }'
 const methods = [
   ...['workspace.write', 'workspace.remove', 'workspace.rename', 'workspace.copy', 'workspace.transact', 'workspace.keep', 'workspace.setAside', 'workspace.makeDirectory', 'workspace.recover', 'workspace.seal', 'workspace.seal.mark', 'workspace.seal.write'],
   ...['workspace.constructor', 'workspace.__proto__', 'workspace.whole', 'workspace.judged', 'workspace.foreign', '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'context.call', 'kernel.call', 'kernel.reload', 'reload', 'close'],
-  ...['host', 'host.reload', 'host.call', 'host.constructor', 'settings', 'settings.mcp', 'lent', 'judged', 'explain', 'session.state', 'session.end', 'plugin.options', 'signal', 'handle.write', 'handle.fd', 'handle.ref', 'handle.enter', '', 'undefined', 'null', '1'],
+  ...['host', 'host.reload', 'host.call', 'host.constructor', 'settings', 'settings.mcp', 'conversation', 'conversation.tracker.create', 'conversation.report.finish', 'conversation.constructor.name', 'judged', 'explain', 'session.state', 'session.end', 'plugin.options', 'signal', 'handle.write', 'handle.fd', 'handle.ref', 'handle.enter', '', 'undefined', 'null', '1'],
 ]
 const paths = ['../outside.txt', '/etc/passwd', '..', 'a/../../outside.txt', 'out', 'out/x', '.env', './.env', 'sub/../.env', 'link', '/proc/self/environ', '/proc/1/environ', 'file:///etc/passwd', 'a.txt\u0000', '\u0000', 'con/../../outside.txt', '.vtcode/../../outside.txt', `${'../'.repeat(40)}etc/passwd`, '//etc/passwd', '~/.ssh/id', '$HOME/x', 'a.txt/..', 'a.txt/../../outside.txt']
 

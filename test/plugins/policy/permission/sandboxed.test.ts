@@ -35,6 +35,26 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     expect(existsSync(join(booted.root, 'b.txt'))).toBe(false)
   })
 
+  it('is explained as one that would run in the strict sandbox, and one that only reads as usual', async () => {
+    await using booted = await boot(allow, { mode: 'auto' })
+    const explain = (command: string) => booted.kernel.explain('unified_exec', { action: 'run', command })
+    expect(await explain('make')).toMatchObject({ verdict: 'run', sandbox: 'strict' })
+    expect(await explain('ls')).toMatchObject({ verdict: 'run', sandbox: 'usual' })
+  })
+
+  it('runs in the strict sandbox where another policy asks about it too, and is explained so', async () => {
+    await using asking = await tempWorkspace({ 'asks.yaml': 'name: asks\nkind: policy\nslots: [unified_exec/run]\nmodule: ./asks.js\n', 'asks.js': "export default () => ({ ask: 'Should this run?' })\n" })
+    await using booted = await boot(allow, { mode: 'auto', manifests: [asking.root] })
+    expect(await booted.kernel.explain('unified_exec', { action: 'run', command: 'make' })).toMatchObject({ verdict: 'ask', sandbox: 'strict', reason: 'Should this run?' })
+    expect(await booted.kernel.call('unified_exec', make, { approve: () => true })).toMatchObject({ ok: true, notices: [{ code: 'VT_EXEC_SANDBOXED' }] })
+  })
+
+  it('is denied by a policy of a plugin that answers with a sandbox and nothing else', async () => {
+    await using loose = await tempWorkspace({ 'loose.yaml': 'name: loose\nkind: policy\nslots: [unified_exec/run]\nmodule: ./loose.js\n', 'loose.js': "export default () => ({ sandbox: 'usual' })\n" })
+    await using booted = await boot(allow, { mode: 'auto', manifests: [loose.root] })
+    expect(await error(booted, make)).toMatchObject({ code: 'VT_POLICY_DENIED', message: expect.stringContaining('neither nothing nor { ask } nor { deny }') })
+  })
+
   it('is not run where the sandbox is gone between the check and the run, and that is told', async () => {
     const tools = mkdtempSync(join(tmpdir(), 'tools-'))
     const path = process.env['PATH']
