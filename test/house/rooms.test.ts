@@ -8,7 +8,7 @@ import { filesOf } from './sources.js'
 /** Low to high: a file imports its own room and rooms to its left. */
 const floors = {
   core: ['base', 'documents', 'schema', 'workspace', 'trust', 'config', 'skills', 'manifests', 'registry', 'input', 'kernel', 'cli'],
-  lib: ['base', 'process', 'git', 'steering', 'sandbox', 'state', 'rules', 'net', 'values', 'globs', 'search', 'files', 'snapshots', 'worktrees', 'syntax', 'hooks', 'skills', 'jobs', 'schedule', 'page', 'terminal', 'own_files'],
+  lib: ['base', 'process', 'git', 'steering', 'sandbox', 'state', 'rules', 'net', 'values', 'globs', 'search', 'files', 'snapshots', 'worktrees', 'syntax', 'hooks', 'skills', 'schedule', 'page', 'terminal', 'own_files'],
   // Rooms beside each other share a number.
   agent: [['base'], ['events'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['finish', 'delegation', 'schedule', 'records'], ['thread_state', 'agent_options', 'services'], ['thread'], ['open'], ['index'], ['cli']],
 }

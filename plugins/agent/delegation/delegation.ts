@@ -1,6 +1,5 @@
-import { deadline, fail, type Result, type ToolInfo } from '../../../core/base/index.js'
+import { deadline, fail, Semaphore, type Result, type ToolInfo } from '../../../core/base/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
-import { memoryJobs, type JobEngine } from '../../lib/jobs/index.js'
 import type { MergedFile } from '../../lib/worktrees/index.js'
 import type { ChildReport, ChildStatus, Msg } from '../base/index.js'
 import { answered, askingFor, chargeOf, faultOf, itemOf, noneLeft, partEnd, tooDeep, unknownPart } from './child.js'
@@ -12,14 +11,12 @@ import { hasEnded, type PartEntry } from './state.js'
 import { endedText, Worktrees } from './trees.js'
 import type { ChildPlan, ChildThread, DelegatingConversation, GivenPart, HowBegun, LivePart, OpenChild } from './types.js'
 
-const queue = 'children'
 /** The parts of the work of a conversation that agents have, and, where it is such a part itself, its report. */
 export class Delegation {
   private readonly live = new Map<string, LivePart>()
-  private engine: JobEngine | undefined
+  private gate: Semaphore | undefined
   /** Parts that were given in this run. */
   private given = 0
-  private jobs = 0
   private numbers = 0
   private report: ChildReport | undefined
   private reported = false
@@ -172,8 +169,6 @@ export class Delegation {
   /** The run is over: nobody works for it any more. */
   async ends(): Promise<void> {
     await Promise.all([...this.live.keys()].map((id) => this.stop(id, 'The run of its conversation ended.')))
-    await this.engine?.close()
-    this.engine = undefined
     await this.trees.name(this.thread.state.children.map(({ child }) => child))
   }
 
@@ -220,21 +215,22 @@ export class Delegation {
 
   private async enqueue(child: ChildStatus, plan: ChildPlan, text: string, { call_id, timeout_secs = this.limits.default_timeout_secs }: HowBegun = {}): Promise<LivePart> {
     const { thread } = this
-    const engine = (this.engine ??= this.work())
-    const job_id = `${child.id}-${(this.jobs += 1)}`
-    const live: LivePart = { child, plan: { ...plan, ...askingFor(thread, child) }, texts: [text], timeout_secs, job_id, item: thread.newId('it'), ended: Promise.resolve() }
+    const live: LivePart = { child, plan: { ...plan, ...askingFor(thread, child) }, texts: [text], timeout_secs, cancel: new AbortController(), item: thread.newId('it'), ended: Promise.resolve() }
     this.live.set(child.id, live)
     await thread.commit({ kind: 'child', child, ...(call_id !== undefined && { call_id }) })
     await thread.events.start(itemOf(child, live.item))
-    await engine.enqueue(queue, { job_id, kind: 'thread', priority: 5, payload: child.id })
-    live.ended = engine.wait(job_id, new AbortController().signal).then(({ state }) => (state === 'completed' ? undefined : this.over(child.id, { status: 'closed' })))
+    live.ended = this.runInTurn(child.id, live.cancel.signal)
     return live
   }
 
-  private work(): JobEngine {
-    const engine = memoryJobs({ now: () => this.thread.providers.clock.now() })
-    engine.work(queue, (job, { signal }) => this.run(job.payload as string, signal), { concurrency: this.limits.max_concurrent })
-    return engine
+  /** Runs a part as soon as fewer than `max_concurrent` run; one that is stopped before ends at once. */
+  private async runInTurn(id: string, signal: AbortSignal): Promise<void> {
+    const gate = (this.gate ??= new Semaphore(this.limits.max_concurrent))
+    const entered = gate.enter() ?? Promise.resolve()
+    const isStopped = await unlessAborted(signal, entered).then(() => false, () => true)
+    if (!isStopped) return this.run(id, signal).finally(() => gate.leave())
+    void entered.then(() => gate.leave())
+    return this.over(id, { status: 'closed' })
   }
 
   /** Does a part to its end; how it ended is a value. */
@@ -275,7 +271,7 @@ export class Delegation {
     const live = this.live.get(id)
     if (!live) return
     live.stopped ??= reason
-    await this.engine?.cancel(live.job_id, reason)
+    live.cancel.abort(new Error(reason))
     await live.ended
   }
 

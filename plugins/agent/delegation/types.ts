@@ -36,7 +36,8 @@ export interface LivePart {
   plan: ChildPlan
   texts: string[]
   timeout_secs: number
-  job_id: string
+  /** Ends the run of the part. */
+  cancel: AbortController
   item: string
   thread?: ChildThread
   ended: Promise<void>

@@ -1,4 +1,4 @@
-import { memoryJobs, type JobWorker } from '../jobs/index.js'
+import { Semaphore } from '../../../core/base/index.js'
 import type { RunClaim } from './claims.js'
 import { DueHeap } from './heap.js'
 import { RunLedger, type RunEnd, type ScheduleClock } from './ledger.js'
@@ -17,7 +17,6 @@ export interface SchedulerOptions {
   ended?: (task: ScheduledTask, claim: RunClaim, end: RunEnd, paused: string | undefined) => void
 }
 
-const queue = 'schedules'
 const heldAgain_ms = { usual: 30_000, cancelled: 1000 }
 
 /** Runs what is due, as somebody outside moves the clock: `tick` is called again no later than it says. */
@@ -27,15 +26,13 @@ export class Scheduler {
   /** Schedules that have a place in the queue, so that nothing stands there twice. */
   private readonly waiting = new Set<string>()
   private readonly running = new Map<RunClaim, AbortController>()
-  private readonly engine: ReturnType<typeof memoryJobs>
-  private readonly worker: JobWorker
-  private jobs = 0
+  private readonly gate: Semaphore
+  private readonly serving = new Set<Promise<void>>()
   private stopped = false
 
   constructor(private readonly options: SchedulerOptions) {
     this.ledger = new RunLedger(options.store, options.clock)
-    this.engine = memoryJobs(options.clock)
-    this.worker = this.engine.work(queue, (job) => this.serve(job.payload as { id: string; noticed: number }), { concurrency: options.max_parallel })
+    this.gate = new Semaphore(options.max_parallel)
   }
 
   /** Reads every schedule once; returns the files that are none. */
@@ -64,7 +61,6 @@ export class Scheduler {
   tick(): number | undefined {
     const now = this.options.clock.now()
     if (!this.stopped) for (const id of this.heap.take(now)) this.enqueue(id, now)
-    void this.engine.clean(0)
     return this.heap.next()
   }
 
@@ -87,7 +83,7 @@ export class Scheduler {
   async stop(): Promise<void> {
     this.stopped = true
     for (const cancel of this.running.values()) cancel.abort('stop')
-    await this.worker.close()
+    await Promise.all(this.serving)
   }
 
   private findDead(): void {
@@ -97,10 +93,21 @@ export class Scheduler {
   private enqueue(id: string, noticed: number): void {
     if (this.waiting.has(id)) return
     this.waiting.add(id)
-    void this.engine.enqueue(queue, { job_id: `${(this.jobs += 1)}`, kind: 'thread', priority: 5, payload: { id, noticed } })
+    // What a schedule cannot write is read again when it is next due.
+    const served = this.serve(id, noticed).catch(() => {}).finally(() => this.serving.delete(served))
+    this.serving.add(served)
   }
 
-  private async serve({ id, noticed }: { id: string; noticed: number }): Promise<void> {
+  private async serve(id: string, noticed: number): Promise<void> {
+    await this.gate.enter()
+    try {
+      await this.begin(id, noticed)
+    } finally {
+      this.gate.leave()
+    }
+  }
+
+  private async begin(id: string, noticed: number): Promise<void> {
     this.waiting.delete(id)
     if (this.stopped) return
     const begun = await this.ledger.begin(id, noticed)
