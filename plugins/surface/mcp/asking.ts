@@ -9,8 +9,6 @@ export interface McpRequest {
   readonly mcpReq: Pick<ServerContext['mcpReq'], 'method' | 'inputResponses' | 'requestState' | 'signal' | 'notify' | 'log'> & {
     readonly _meta?: ServerContext['mcpReq']['_meta'] | undefined
     readonly envelope?: ServerContext['mcpReq']['envelope'] | undefined
-    /** What stands in the place of its signal. */
-    readonly cancel?: NonNullable<CallOptions['cancel']>
   }
 }
 

@@ -28,10 +28,7 @@ export interface Run<Answer> {
 /** One call for the client; its answer, or what the client has to be asked first. */
 export async function run<Answer>({ kernel, sdk, server, session, lasting }: ClientConnection, tool: string, input: unknown, context: McpRequest, how: Run<Answer>) {
   const asking = new ClientQuestions(sdk, server, codecOf(sdk), context, lasting)
-  const { cancel } = context.mcpReq
-  const options: CallOptions = { session, surface: how.surface, apart: true, client: asking, onLog: logging(context) }
-  if (cancel) options.cancel = cancel
-  else options.signal = context.mcpReq.signal
+  const options: CallOptions = { session, surface: how.surface, apart: true, client: asking, signal: context.mcpReq.signal, onLog: logging(context) }
   if (context.mcpReq._meta?.progressToken !== undefined) options.onProgress = reporting(context, context.mcpReq._meta.progressToken)
   asking.answer(options)
   const result = await kernel.call(tool, input, options)

@@ -2,7 +2,6 @@ import { inside } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { BeginningWatch } from './beginning.js'
-import { DirectCalls } from './direct.js'
 import type { Front } from './front.js'
 import { compactHeap } from './heap.js'
 import { forgetBeginning, keepBeginning, placeOf, type Beginning } from './prepared.js'
@@ -54,11 +53,10 @@ export default async function mcp(kernel: Kernel, words: string[], io: Io): Prom
 
 async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string[]): Promise<number> {
   const sdk = loadSdk('stdio')
-  const direct = new DirectCalls()
-  const wire = new Wire(io, watchBeginning(kernel, io.front as Front | undefined), direct)
+  const wire = new Wire(io, watchBeginning(kernel, io.front as Front | undefined))
   const over = new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
   const session = `mcp-${process.pid}-${Date.now().toString(36)}`
-  const handle = sdk.serveStdio(({ era }) => createServer(kernel, sdk, { ...showing, session, direct, modern: era === 'modern' }), {
+  const handle = sdk.serveStdio(() => createServer(kernel, sdk, { ...showing, session }), {
     transport: wire,
     onerror: (error) => say(io, 'warning', error.message),
   })

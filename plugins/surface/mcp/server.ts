@@ -2,9 +2,7 @@ import type { Server, Tool } from '@modelcontextprotocol/server'
 import { version, type Kernel, type ToolInfo } from '../../../core/index.js'
 import { isOwnName } from '../../../core/registry/index.js'
 import { toolAnswer } from './answer.js'
-import type { McpRequest } from './asking.js'
 import { codecOf, paged, requestError, run, untilSettled, type ClientConnection } from './connection.js'
-import type { DirectCalls } from './direct.js'
 import type { Sdk } from './sdk.js'
 import { serveCompletion, servePrompts, serveResources } from './serve_offers.js'
 import { StructuredAnswers } from './structured.js'
@@ -38,16 +36,12 @@ export interface ServerOptions extends Showing {
   session: string
   /** Whether the session goes on after the call; what holds for a session is not offered otherwise. */
   lasting?: boolean
-  /** Where calls are made that need nothing of the library. */
-  direct?: DirectCalls | undefined
-  /** Whether the client speaks the 2026-07-28 revision. */
-  modern?: boolean
 }
 
 const identity = { name: 'vtcode', version }
 
 /** A server that shows one connection what the kernel has: tools, resources and prompts. */
-export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false, direct, modern = false }: ServerOptions): Server {
+export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false }: ServerOptions): Server {
   const server = new sdk.Server(identity, {
     capabilities,
     instructions: kernel.told(instructions, { apart: true }),
@@ -64,26 +58,25 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
     quietly(server.sendResourceListChanged())
     quietly(server.sendPromptListChanged())
   })
-  serveTools(connection, values, { lean, direct, modern })
+  serveTools(connection, values, lean)
   const stopChanges = serveResources(connection)
   servePrompts(connection)
   serveCompletion(connection)
   server.onclose = () => {
     stopReload()
     stopChanges()
-    direct?.close()
   }
   return server
 }
 
-function serveTools(connection: ClientConnection, values: StructuredAnswers, { lean, direct, modern }: Pick<ServerOptions, 'lean' | 'direct' | 'modern'>): void {
+function serveTools(connection: ClientConnection, values: StructuredAnswers, lean: boolean): void {
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     await untilSettled(kernel, mcpReq.signal)
-    const { shown, next } = paged(connection, kernel.tools({ lean: lean === true, apart: true }).map((tool) => present(tool, values)), params)
+    const { shown, next } = paged(connection, kernel.tools({ lean, apart: true }).map((tool) => present(tool, values)), params)
     return { tools: shown, ...next }
   })
-  const call = async (name: string, input: unknown, context: McpRequest) => {
+  server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
     const structured = values.wanted(connection, name, context)
     return run(connection, name, input, context, {
       surface: 'mcp',
@@ -95,12 +88,7 @@ function serveTools(connection: ClientConnection, values: StructuredAnswers, { l
         return toolAnswer(result, { words, structured })
       },
     })
-  }
-  server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
-    direct?.accept(context.mcpReq.envelope)
-    return direct?.begun(context.mcpReq.id) ?? call(name, input, context)
   })
-  direct?.serve(server, call, modern ? identity : undefined)
 }
 
 function present(tool: ToolInfo, values: StructuredAnswers): Tool {

@@ -2,7 +2,6 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { toText } from '../../../core/base/index.js'
 import type { Io } from '../../../core/index.js'
 import type { BeginningWatch } from './beginning.js'
-import type { DirectCalls } from './direct.js'
 import { readFrames } from './frames.js'
 import type { Front } from './front.js'
 
@@ -34,7 +33,6 @@ export class Wire implements Transport {
   constructor(
     io: Io,
     readonly beginning: BeginningWatch,
-    readonly direct: DirectCalls,
   ) {
     this.#front = io.front as Front | undefined
     this.closed = new Promise((resolve) => (this.#resolveClosed = resolve))
@@ -83,12 +81,9 @@ export class Wire implements Transport {
       this.#due.add(message.id)
     }
     // A cancelled request is not answered.
-    if ('method' in message && message.method === 'notifications/cancelled' && !('id' in message)) {
-      this.#due.delete(message.params?.['requestId'])
-      this.direct.cancel(message.params?.['requestId'])
-    }
+    if ('method' in message && message.method === 'notifications/cancelled' && !('id' in message)) this.#due.delete(message.params?.['requestId'])
     this.beginning.asked(message)
-    if (!this.direct.take(message, this)) this.onmessage?.(message)
+    this.onmessage?.(message)
   }
 
   #refuse(id: string | number | null, code: number, message: string): void {
