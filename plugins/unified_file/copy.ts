@@ -1,5 +1,5 @@
-import { fail, ok, type Handler } from '../../core/index.js'
-import { inOneLine, short } from '../lib/base/index.js'
+import { fail, ok, visibleLine, type Handler } from '../../core/index.js'
+import { short } from '../lib/base/index.js'
 import { freeName, missingParents, entryPlace, readsOf, recorded, requiredEntry, type Step } from '../lib/files/index.js'
 
 interface CopyInput {
@@ -31,6 +31,6 @@ export default (async (call, context) => {
   const copied = await recorded(call, context, [step], () => workspace.copy(from, to, { replace: there !== undefined }))
   const { entries, bytes } = copied
   if (content) readsOf(context.session).remember(at, { hash: short(content.sha256) })
-  const text = `copied ${inOneLine(from)} -> ${inOneLine(to)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
+  const text = `copied ${visibleLine(from)} -> ${visibleLine(to)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
   return ok({ from, to, kind: entry.kind, overwritten: there !== undefined, entries, bytes }, { text })
 }) satisfies Handler<CopyInput>

@@ -1,5 +1,4 @@
-import { fail, ok, type Handler, type Notice } from '../../core/index.js'
-import { inOneLine } from '../lib/base/index.js'
+import { fail, ok, visibleLine, type Handler, type Notice } from '../../core/index.js'
 import { entryAt, missingPath, mostKept, readsOf, recorded } from '../lib/files/index.js'
 
 interface DeleteInput {
@@ -17,7 +16,7 @@ export default (async (call, context) => {
   const entry = await entryAt(path, expected_hash, context)
   if (!entry) {
     if (!force) throw await missingPath(path, context)
-    return ok({ path, kind: 'file', deleted: false, entries: 0, skipped: true }, { text: `nothing to delete at ${inOneLine(path)}` })
+    return ok({ path, kind: 'file', deleted: false, entries: 0, skipped: true }, { text: `nothing to delete at ${visibleLine(path)}` })
   }
   const { entries, bytes } = await workspace.measure(path)
   if (entry.kind === 'dir' && entries > 0 && !recursive) {
@@ -33,6 +32,6 @@ export default (async (call, context) => {
     notices.push({ code: 'VT_FILE_NOT_KEPT', message: `'${path}' was too large to be kept; its deletion cannot be undone.` })
   }
   readsOf(session).forget(at)
-  const text = `deleted ${inOneLine(path)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
+  const text = `deleted ${visibleLine(path)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
   return ok({ path, kind: entry.kind, deleted: true, entries }, { text, ...(notices.length > 0 && { notices }) })
 }) satisfies Handler<DeleteInput>

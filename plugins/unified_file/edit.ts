@@ -1,5 +1,5 @@
-import { fail, ok, problem, type Call, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
-import { decodeBytes, encode, inOneLine, recognise, type TextForm } from '../lib/base/index.js'
+import { fail, ok, problem, visibleLine, type Call, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
+import { decodeBytes, encode, recognise, type TextForm } from '../lib/base/index.js'
 import { Changes, diffOf, diffRoom, lineAt, lineCounter, loadTarget, missingPath, nearTo, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
 import { apart, occurrences, withEnds } from './edit/match.js'
 
@@ -46,7 +46,7 @@ export default (async (call, context) => {
   const [first_line, last_line] = [lineOf(first.start), lineOf(Math.max(last.start, last.end - 1))]
   const diff = diffOf(path, changes, diffRoom)
   const all = [...notices, ...largeNotices(edits)]
-  const text = `edited ${inOneLine(path)}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : `s${placesOf(changes)}`})`
+  const text = `edited ${visibleLine(path)}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : `s${placesOf(changes)}`})`
   const output = { path, replacements, first_line, last_line, hash, ...(resolved !== path && { resolved_path: resolved }), diff }
   return ok(output, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<EditInput>

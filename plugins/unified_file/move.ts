@@ -1,5 +1,4 @@
-import { ok, type Handler } from '../../core/index.js'
-import { inOneLine } from '../lib/base/index.js'
+import { ok, visibleLine, type Handler } from '../../core/index.js'
 import { freeName, missingParents, entryPlace, readsOf, recorded, requiredEntry } from '../lib/files/index.js'
 
 interface MoveInput {
@@ -27,5 +26,5 @@ export default (async (call, context) => {
   reads.forget(entry.at)
   reads.forget(at)
   if (lastRead) reads.remember(at, lastRead)
-  return ok({ from, to, kind: entry.kind, overwritten: there !== undefined }, { text: `moved ${inOneLine(from)} -> ${inOneLine(to)}` })
+  return ok({ from, to, kind: entry.kind, overwritten: there !== undefined }, { text: `moved ${visibleLine(from)} -> ${visibleLine(to)}` })
 }) satisfies Handler<MoveInput>

@@ -1,5 +1,5 @@
-import { fail, ok, problem, type Call, type Handler, type Notice, type Result } from '../../core/index.js'
-import { decodeBytes, encode, inOneLine, pluralized, recognise, short } from '../lib/base/index.js'
+import { fail, ok, problem, visibleLine, type Call, type Handler, type Notice, type Result } from '../../core/index.js'
+import { decodeBytes, encode, pluralized, recognise, short } from '../lib/base/index.js'
 import { countLines, diffRoom, diffTexts, loadTarget, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
 
 type Mode = 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
@@ -24,7 +24,7 @@ export default (async (call, context) => {
   const target = await loadTarget(path, context)
   if (target && mode === 'fail_if_exists') return refuseExisting(path)
   if (target && mode === 'skip_if_exists')
-    return ok(output(call, target, mode, target.bytes, 0, { skipped: true }), { text: `skipped ${inOneLine(path)}` })
+    return ok(output(call, target, mode, target.bytes, 0, { skipped: true }), { text: `skipped ${visibleLine(path)}` })
   if (target || expected_hash) refuseStale(path, target, expected_hash, context)
 
   const added = target && mode === 'append' ? encode(content, recognise(target.bytes).encoding) : Buffer.from(content)
@@ -35,7 +35,7 @@ export default (async (call, context) => {
   const answer = output(call, target, mode, bytes, added.length, rest)
   const eol = target && mode === 'overwrite' ? eolNotice(path, target, content) : []
   const all = [...notices, ...eol]
-  const text = `${target ? words[mode] : 'created'} ${inOneLine(path)} (${pluralized(answer.total_lines, 'line')}, ${pluralized(bytes.length, 'byte')})`
+  const text = `${target ? words[mode] : 'created'} ${visibleLine(path)} (${pluralized(answer.total_lines, 'line')}, ${pluralized(bytes.length, 'byte')})`
   return ok(answer, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<WriteInput>
 

@@ -1,5 +1,5 @@
-import { ok, problem, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
-import { byPath, firstInPathOrder, pluralized, fitting, inOneLine, inPathOrder, nameOf, remarks } from '../lib/base/index.js'
+import { ok, problem, visibleLine, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
+import { byPath, firstInPathOrder, pluralized, fitting, inPathOrder, nameOf, remarks } from '../lib/base/index.js'
 import { choose, glob, isGlob } from '../lib/globs/index.js'
 import { entriesBelow, look, openToSearch, patternRefusal, countMatches, searchOurselves, unsortedFilesBelow, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
 import { tree } from './list/tree.js'
@@ -254,7 +254,7 @@ function itemOf({ path, matches }: Row, entry: ListedEntry | undefined, { mode, 
 function render({ items, total, mode, message }: ListOutput): string {
   const lines = items.map(({ path, type, matches, size }) => {
     const more = matches !== undefined ? `: ${pluralized(matches, 'match', 'matches')}` : mode === 'largest' ? `: ${size} bytes` : ''
-    return inOneLine(path) + (type === 'dir' ? '/' : '') + more
+    return visibleLine(path) + (type === 'dir' ? '/' : '') + more
   })
   return [...lines, message ?? pluralized(total, 'entry', 'entries')].join('\n')
 }

@@ -1,5 +1,4 @@
-import { fail, VtError, type JsonObject, type Next, type Notice } from '../../../core/base/index.js'
-import { inOneLine } from './one_line.js'
+import { fail, VtError, visibleLine, type JsonObject, type Next, type Notice } from '../../../core/base/index.js'
 
 /** One serialised output may have this many bytes. */
 export const largestOutput = 2 * 1024 * 1024
@@ -38,7 +37,7 @@ export const pluralized = (number: number, one: string, many = `${one}s`): strin
 /** The first names, and how many more there are. */
 export function some(names: string[], limit = 20): string {
   const more = names.length > limit ? ` and ${names.length - limit} more` : ''
-  return names.slice(0, limit).map(inOneLine).join(', ') + more
+  return names.slice(0, limit).map(visibleLine).join(', ') + more
 }
 
 /** What happened besides, as notices. */

@@ -1,5 +1,5 @@
+import { visibleLine } from '../../../core/base/index.js'
 import { formatPatch, OMIT_HEADERS, structuredPatch, type StructuredPatchHunk } from 'diff'
-import { inOneLine } from '../base/index.js'
 import { lineAt, lineCounter, type Changes } from './changes.js'
 
 /** Most lines and bytes that a diff may have; what is more is left out with a line that says so. */
@@ -87,7 +87,7 @@ function hunksOf(before: Buffer, after: Buffer, line: number, newLine: number): 
 }
 
 function unified(oldPath: string, newPath: string, hunks: StructuredPatchHunk[], room: DiffRoom): string {
-  const name = (path: string, side: string) => (path === '/dev/null' ? path : `${side}/${inOneLine(path)}`)
+  const name = (path: string, side: string) => (path === '/dev/null' ? path : `${side}/${visibleLine(path)}`)
   const patch = { oldFileName: '', newFileName: '', oldHeader: '', newHeader: '', hunks }
   const body = hunks.length > 0 ? formatPatch(patch, OMIT_HEADERS) : ''
   return clip(`--- ${name(oldPath, 'a')}\n+++ ${name(newPath, 'b')}\n${body}`, room)

@@ -1,5 +1,5 @@
-import type { Next } from '../../../core/base/index.js'
-import { inOneLine, pluralized } from '../base/index.js'
+import { visibleLine, type Next } from '../../../core/base/index.js'
+import { pluralized } from '../base/index.js'
 
 export interface GrepMatch {
   file: string
@@ -30,13 +30,13 @@ export interface GrepOutput {
 
 /** The matches by file, context lines between them, and what they come to. */
 export function render(output: GrepOutput, path: string): string {
-  if (output.total_matches === 0) return `No matches${path === '.' ? '' : ` in ${inOneLine(path)}`} (${pluralized(output.files_searched, 'file')} searched)`
+  if (output.total_matches === 0) return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralized(output.files_searched, 'file')} searched)`
   const parts: string[] = []
   for (let start = 0; start < output.matches.length; ) {
     const { file } = output.matches[start]!
     let end = start
     while (output.matches[end]?.file === file) end++
-    parts.push(`${inOneLine(file)}\n${block(output.matches.slice(start, end))}\n`)
+    parts.push(`${visibleLine(file)}\n${block(output.matches.slice(start, end))}\n`)
     start = end
   }
   const all = `${pluralized(output.total_matches, 'match', 'matches')} in ${pluralized(output.files_with_matches, 'file')}`

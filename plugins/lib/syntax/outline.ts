@@ -1,7 +1,7 @@
-import { ok, problem, sha256, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
+import { ok, problem, sha256, visibleLine, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { byPath, inOneLine, parentOf, pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
+import { byPath, parentOf, pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
 import { filesBelow, openToSearch, largestParsed, largestSearched, tooLargeToParse, type Listing } from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 
@@ -261,7 +261,7 @@ export function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<Call<O
   const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
   const tail = left.length > 0 ? `${pluralized(left.length, 'file')} left out; outline a sub-directory.` : ''
   const none = drawn.files.length + drawn.beyond.length > 0 ? 'No symbols in' : drawn.single ? 'No engine here outlines' : 'No file of a known language in'
-  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `${none} ${inOneLine(input.path)}`
+  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `${none} ${visibleLine(input.path)}`
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
@@ -293,5 +293,5 @@ function groupsOf(items: OutlineItem[]): Group[] {
 
 function render({ path, lang }: Outlined, groups: Group[]): string {
   const lines = groups.map(({ kind, names, members }) => `  ${kind}: ${names.join(', ')}${members.length > 0 ? ` — ${members.join(', ')}` : ''}`)
-  return [`${inOneLine(path)} (${lang})`, ...lines].join('\n')
+  return [`${visibleLine(path)} (${lang})`, ...lines].join('\n')
 }

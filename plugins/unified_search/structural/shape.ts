@@ -1,4 +1,5 @@
-import { pluralized, cut, inOneLine } from '../../lib/base/index.js'
+import { visibleLine } from '../../../core/index.js'
+import { pluralized, cut } from '../../lib/base/index.js'
 import type { Native } from './types.js'
 
 const longest = 4000
@@ -46,12 +47,12 @@ interface Totals {
 }
 
 export function renderMatches(matches: Match[], { total, files, searched, path, next }: Totals): string {
-  if (total === 0) return `No matches${path === '.' ? '' : ` in ${inOneLine(path)}`} (${pluralized(searched, 'file')} searched)`
+  if (total === 0) return `No matches${path === '.' ? '' : ` in ${visibleLine(path)}`} (${pluralized(searched, 'file')} searched)`
   const lines: string[] = []
   let file: string | undefined
   for (const match of matches) {
     if (file !== undefined && file !== match.file) lines.push('')
-    if (file !== match.file) lines.push(inOneLine(match.file))
+    if (file !== match.file) lines.push(visibleLine(match.file))
     file = match.file
     const [first = '', ...rest] = match.text.split('\n')
     const indent = ' '.repeat(String(match.line_number).length + 1)
@@ -64,7 +65,7 @@ export function renderMatches(matches: Match[], { total, files, searched, path, 
 
 export function renderRewrites(rewrites: Match[], { total, files, next }: Pick<Totals, 'total' | 'files' | 'next'>): string {
   const side = (mark: string, text: string) => text.split('\n').slice(0, 6).map((line) => `${mark} ${line}`)
-  const blocks = rewrites.flatMap((match) => [`${inOneLine(match.file)}:${match.line_number}`, ...side('-', match.text), ...side('+', match.replacement ?? '')])
+  const blocks = rewrites.flatMap((match) => [`${visibleLine(match.file)}:${match.line_number}`, ...side('-', match.text), ...side('+', match.replacement ?? '')])
   const all = `${pluralized(total, 'rewrite')} in ${pluralized(files, 'file')} (preview, nothing written)`
   return [...blocks, next === undefined ? `${all}; apply it as a patch or by the ast-grep skill` : `${rewrites.length} of ${all}; continue with skip=${next}`].join('\n')
 }
