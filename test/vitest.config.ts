@@ -7,7 +7,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/run.ts', 'test/support/provoked.ts'],
     setupFiles: ['test/support/own.ts'],
-    server: { deps: { external: [/\/(?:build|dist)\//] } },
+    server: { deps: { external: [/\/(?:build|dist)\/.*\.c?js$/] } },
     // A busy machine is waited for; what is looked for once a moment mostly is there at once. A test that sets a shorter limit of its own would be red there.
     testTimeout: 240_000,
     hookTimeout: 240_000,
