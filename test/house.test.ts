@@ -60,9 +60,21 @@ describe('imports', () => {
   })
 })
 
+describe('.ci', () => {
+  it('holds only what .ci/run runs', () => {
+    const files = readdirSync(join(root, '.ci'))
+    const scripts = files.filter((name) => !name.endsWith('.d.mts') && name !== 'run')
+    expect(scripts.filter((name) => !text('.ci/run').includes(`.ci/${name}`))).toEqual([])
+  })
+  it('provides no type or module of the program', () => {
+    const foreign = /['"`](?:\.{1,2}\/)+(?:\.ci|scripts)\//
+    expect([...sources, 'tsconfig.json'].filter((file) => foreign.test(text(file)))).toEqual([])
+  })
+})
+
 describe('names', () => {
   it('of sources and manifests are in snake_case', () => {
-    const wrong = [...sources, ...manifests].filter((file) => !/^[a-z0-9_]+(\/[a-z0-9_]+)+\.(ts|yaml)$/.test(file))
+    const wrong = [...sources, ...manifests].filter((file) => !/^[a-z0-9_]+(\/[a-z0-9_]+)+(\.d)?\.(ts|yaml)$/.test(file))
     expect(wrong).toEqual([])
   })
   it('hold no word that says nothing', () => {

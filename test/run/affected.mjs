@@ -14,9 +14,9 @@ const FRONT_DOOR = 3
 const DOORS = { vtcode: 'core/index.ts', 'vtcode/agent': 'plugins/agent/index.ts', 'vtcode/trace': 'plugins/agent/records/index.ts', 'vtcode/tui': 'plugins/tui/index.ts', 'vtcode/ai': 'plugins/surface/mcp/embedded.ts', 'vtcode/test': 'test/kit.ts' }
 /** Tests that read whole folders instead of importing them. */
 const READERS = [
-  { test: /^test\/house(?:\/|\.test)/, reads: /^(?:core|plugins|test|manifests)\/|^docs\/security\.md$|^package(?:-lock)?\.json$/ },
+  { test: /^test\/house(?:\/|\.test)/, reads: /^(?:\.ci|core|plugins|test|manifests)\/|^docs\/security\.md$|^package(?:-lock)?\.json$|^tsconfig\.json$/ },
   { test: /^test\/(?:pages\/|(?:pages|contract)\.test)/, reads: /^(?:docs\/|README\.md|CHANGELOG\.md|core\/README\.md)/ },
-  { test: /^test\/types\.test\.ts$/, reads: /^(?:manifests\/|core\/config\/config_types\.ts|package\.json)/ },
+  { test: /^test\/types\.test\.ts$/, reads: /^(?:manifests\/|scripts\/types\.mjs|core\/config\/config_types\.ts|package\.json)/ },
   { test: /^test\/skills\//, reads: /^skills\// },
   { test: /^test\/kit\.test\.ts$/, reads: /^test\/(?:kit\/|fixtures\/)/ },
 ]

@@ -10,7 +10,7 @@ export type Sdk = Pick<typeof server, 'createRequestStateCodec' | 'inputRequired
 export type StdioSdk = Sdk & Pick<typeof stdio, 'serveStdio'>
 export type HttpSdk = Sdk & Pick<typeof server, 'createMcpHandler' | 'isInitializeRequest' | 'isLegacyRequest' | 'WebStandardStreamableHTTPServerTransport'>
 
-/** A part of the SDK as `.ci/bundle.mjs` made it. A code cache that is missing or of another V8 costs time, nothing else. */
+/** A part of the SDK as `scripts/bundle.mjs` made it. A code cache that is missing or of another V8 costs time, nothing else. */
 export function loadSdk(part: 'stdio'): StdioSdk
 export function loadSdk(part: 'http'): HttpSdk
 export function loadSdk(part: string): object {

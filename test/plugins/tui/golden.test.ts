@@ -69,7 +69,7 @@ it('the second screen shows the same, from its first row on', async () => {
   const lines = (await shown(scenes['answer']!, 'alternate')).split('\n')
   expect(lines.filter((line) => line !== '')).toEqual((await shown(scenes['answer']!, 'inline')).split('\n').filter((line) => line !== ''))
 })
-// The pictures of the docs are drawn from these: `node .ci/pictures.mjs`.
+// The pictures of the docs are drawn from these: `node scripts/pictures.mjs`.
 it.each(['answer', 'approval', 'streaming'])('the colors of %s are as they were looked at', async (name) => {
   // Code has colors when the languages are loaded.
   if (name === 'answer') await expect.poll(() => shown(scenes[name]!, 'inline', 'styled')).toContain('{35}export')

@@ -31,7 +31,7 @@ describe('the table of models', () => {
     cpSync(file, join(at, 'table.json'))
     return at
   }
-  const refresh = (source: string, to: string) => spawnSync(process.execPath, [join(root, '.ci/models.mjs'), source, '--to', to], { encoding: 'utf8' })
+  const refresh = (source: string, to: string) => spawnSync(process.execPath, [join(root, 'scripts/models.mjs'), source, '--to', to], { encoding: 'utf8' })
   const dev = (ids: Record<string, string[]>) =>
     Object.fromEntries(Object.entries(ids).map(([provider, names]) => [provider, { models: Object.fromEntries(names.map((id) => [id, { id, tool_call: true, reasoning: true, modalities: { input: ['text', 'image'] }, limit: { context: 300_000, output: 30_000 }, cost: { input: 1, output: 2, cache_read: 0.1, cache_write: 0 } }])) }]))
 

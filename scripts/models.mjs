@@ -1,4 +1,4 @@
-// Refreshes manifests/provider/_models.json: `node .ci/models.mjs [source] [--to file]`, in packages' words `npm run models -- [source]`. A source is
+// Refreshes manifests/provider/_models.json: `node scripts/models.mjs [source] [--to file]`, in packages' words `npm run models -- [source]`. A source is
 // - an address or a file with what https://models.dev/api.json answers, which is the default, or
 // - `npm:<package>`: a package that carries such a catalogue, in the form of @earendil-works/pi-ai (MIT), for where models.dev cannot be reached.
 // `first`, the models to choose from where nobody chose one, is kept by hand and stays; a model of it without window, limit or price is an error.

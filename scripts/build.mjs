@@ -15,7 +15,7 @@ process.chdir(root)
 
 takeLock('build/.lock')
 // One build a change: `npm ci` builds, and so would `npm test` right after it.
-const stamp = stampOf(['core', 'plugins', 'manifests', 'skills', 'test/kit', '.ci'], ['test/kit.ts', 'test/fixtures/tools.md', 'test/fixtures/w.json', 'package.json', 'package-lock.json', 'tsconfig.json'])
+const stamp = stampOf(['core', 'plugins', 'manifests', 'skills', 'test/kit', 'scripts'], ['test/kit.ts', 'test/fixtures/tools.md', 'test/fixtures/w.json', 'package.json', 'package-lock.json', 'tsconfig.json'])
 if (existsSync('dist/core/bin.js') && existsSync('build/.stamp') && readFileSync('build/.stamp', 'utf8') === stamp) process.exit(0)
 rmSync('build/.stamp', { force: true })
 

@@ -1,4 +1,4 @@
-// Draws the pictures of docs/terminal.md from the screens that the tests keep with their colors; needs chromium. `node .ci/pictures.mjs`
+// Draws the pictures of docs/terminal.md from the screens that the tests keep with their colors; needs chromium. `node scripts/pictures.mjs`
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The types that highlight.js brings would make those of a browser known in the whole program.
+// The package's own types declare the globals of a browser everywhere: `paths` in tsconfig.json names these instead.
 declare const library: {
   registerLanguage(name: string, language: unknown): void
   getLanguage(name: string): unknown
