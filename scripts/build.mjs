@@ -49,13 +49,23 @@ try {
   orEnd(error)
 }
 writeFileSync('build/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(readContract('config.1.json'))))
-await buildChecks(catalogue)
+
+const { createKernel } = await built('')
+const nowhere = mkdtempSync(join(tmpdir(), 'vtcode-build-'))
+const kernel = await createKernel({ workspace: nowhere, home: join(nowhere, 'home') })
+await buildChecks(catalogue, kernel)
+const { makeManPage } = await import('./man.mjs')
+const manPage = await makeManPage(kernel)
+await kernel.close()
+rmSync(nowhere, { recursive: true, force: true })
 
 rmSync('dist', { recursive: true, force: true })
 for (const folder of data) cpSync(join('build', folder), join('dist', folder), { recursive: true })
 cpSync('build/test', 'dist/test', { recursive: true, filter: (file) => !file.endsWith('.d.ts') })
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
 for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))
+mkdirSync('dist/man')
+writeFileSync('dist/man/vtcode.1', manPage)
 copyGrammars('build')
 cpSync(`build/${grammars}`, `dist/${grammars}`, { recursive: true, filter: (file) => !/\.(?:js|d\.ts)$/.test(file) })
 
@@ -90,14 +100,9 @@ function isAlive(pid) {
 }
 
 /** The checks of what our actions take, as a kernel that has nothing else binds them, and of what tells an action by its input. */
-async function buildChecks(catalogue) {
-  const { createKernel } = await import(pathToFileURL(join(root, 'build/core/index.js')).href)
-  const nowhere = mkdtempSync(join(tmpdir(), 'vtcode-build-'))
-  const kernel = await createKernel({ workspace: nowhere, home: join(nowhere, 'home') })
+async function buildChecks(catalogue, kernel) {
   const told = catalogue.flatMap(({ manifest: { infer = {}, effectless } }) => [infer, ...(infer.former ?? []), ...(infer.presets ?? [])].map(({ when }) => when).concat(infer.otherwise, effectless)).filter((schema) => schema !== undefined)
   const schemas = [...kernel.list().map(({ input }) => input), ...told]
-  await kernel.close()
-  rmSync(nowhere, { recursive: true, force: true })
   const folder = 'build/manifests/schema/checks'
   mkdirSync(folder, { recursive: true })
   for (const schema of schemas) {

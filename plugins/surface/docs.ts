@@ -5,12 +5,11 @@ import { codes, readContract, type ContributionInfo, type Io, type Kernel, type 
 import { plainly } from '../../core/input/index.js'
 import { factTable, outcomeTable, turnBounds } from '../agent/cli/index.js'
 import { runCommand, say, verb } from '../lib/terminal/index.js'
-import { manPage } from './docs/man.js'
 
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, the skill plugin-author, the man page.', io)
+  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, the skill plugin-author.', io)
     .option('--check', 'only say whether they are fresh')
     .action(async ({ check = false }: { check?: boolean }) => void (code = await write(kernel, check, io)))
   return runCommand(command, argv, () => code)
@@ -31,7 +30,6 @@ async function write(kernel: Kernel, check: boolean, io: Io): Promise<number> {
     ['docs/agent-loop.md', loopPage],
     ['docs/settings.md', settingsPage],
     ['skills/plugin-author/SKILL.md', (before: string) => authorSkill(before, read(join(root, 'docs/plugins.md')))],
-    ['man/vtcode.1', () => manPage(kernel, slots, io)],
   ] as const
   for (const [name, make] of pages) {
     const before = read(join(root, name))

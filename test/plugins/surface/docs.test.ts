@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { lacks } from '../../support/exec.js'
+import { packedFiles } from '../../support/packed.js'
 import { bin, vtcode } from '../../support/program.js'
 
 const project = dirname(dirname(dirname(bin)))
@@ -38,16 +39,18 @@ it('vtcode docs writes the tables of the page on the loop, and nothing else in i
   expect(readFileSync(join(made.root, 'docs/agent-loop.md'), 'utf8')).toBe(page.replace('## Words', '## Our words'))
 })
 
-it('the man page names every verb and tool, and man shows it without a warning', async () => {
-  const page = readFileSync(join(project, 'man/vtcode.1'), 'utf8')
+it('the build makes a man page that names every verb and tool, is packed, and is shown without a warning', async () => {
+  const { man } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { man: string }
+  expect(packedFiles(project)).toContain(man.replace('./', ''))
+  const page = readFileSync(join(project, man), 'utf8')
   await using made = await tempWorkspace()
   const { stdout } = await vtcode(made, ['help'])
   for (const [, verb] of stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)) if (verb !== 'help') expect(page).toContain(`.SS vtcode ${verb}\n`)
   const { tools } = JSON.parse((await vtcode(made, ['tools', '--json'])).stdout) as { tools: { tool: string; action?: string }[] }
   for (const { tool, action } of tools) expect(page).toContain(`.B ${[tool, action].filter(Boolean).join(' ')}\n`)
-  expect(JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))).toMatchObject({ man: './man/vtcode.1', files: expect.arrayContaining(['man']) })
   if (lacks('groff')) return
-  const shown = spawnSync('groff', ['-man', '-Tutf8', '-ww', '-Kutf8', join(project, 'man/vtcode.1')], { encoding: 'utf8', env: { PATH: process.env['PATH']!, LC_ALL: 'C.UTF-8' } })
+  const env = { PATH: process.env['PATH']!, LC_ALL: 'C.UTF-8' }
+  const shown = spawnSync('groff', ['-man', '-Tutf8', '-ww', '-Kutf8', join(project, man)], { encoding: 'utf8', env })
   expect([shown.status, shown.stderr]).toEqual([0, ''])
   expect(shown.stdout).toMatch(/vtcode call \[flags\] <tool> \[action\]/)
 })
