@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { toJson, problem, VtError, type JsonObject, type Layer } from '../base/index.js'
+import { firstLine, toJson, problem, VtError, type JsonObject, type Layer } from '../base/index.js'
 import { forbidden, loadOpened, parseAgain, parseData, readBytes, type Data, type ParseCache } from '../documents/index.js'
 import { conform, type ContractFault } from '../schema/index.js'
 import type { EvaluationInput } from './evaluate.js'
@@ -43,8 +43,17 @@ export async function fromData(layer: Layer, file: string, { within, shelf }: { 
  */
 export async function fromCode(layer: Layer, file: string, circumstances: EvaluationInput, { wait, from = file }: { wait?: number; from?: string } = {}): Promise<SettingsSource> {
   const { evaluate, evaluateAside } = await import('./evaluate.js')
-  const value = await reading(file, () => (wait === undefined ? evaluate(from, circumstances) : evaluateAside(from, circumstances, wait)))
+  const run = () => (wait === undefined ? evaluate(from, circumstances) : evaluateAside(from, circumstances, wait))
+  const value = await reading(file, () => (from === file ? run() : run().catch(explainImport)))
   return check({ layer, file, value: value as JsonObject })
+}
+
+/** Names the rule where a copy of settings lacks what they import. Rejects with the error. */
+function explainImport(error: Error): never {
+  const isMissing = /Cannot find (?:module|package)|agreed to/.test(error.message)
+  if (!isMissing) throw error
+  const rule = 'settings of a workspace import vtcode, node: modules, and files that they name by a relative path'
+  throw new Error(`${firstLine(error)}; ${rule}.`)
 }
 
 /** Settings of the call, from a variable or an option. Throws VT_CONFIG_INVALID. */

@@ -1,20 +1,17 @@
-import { lstatSync, realpathSync, type BigIntStats } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { byBytes, isObject, moduleOf, problem, sha256, type Contribution } from '../base/index.js'
+import { byBytes, isObject, moduleOf, problem, sha256, type Contribution, type JsonObject } from '../base/index.js'
 import { dataKeys } from '../schema/index.js'
-import { addModule } from './closure.js'
-import { FileSet } from './file_set.js'
-import { addPrograms, workingFolders } from './programs.js'
-import { readTree, refuse, type Tree } from './tree.js'
+import { withImports } from './imports.js'
+import { startedBy, type Programs, type Started } from './programs.js'
+import { fileIn, refuse, treesOnce, type Tree, type TreeReader } from './tree.js'
 
 /** Files that were agreed to, as they stood: what is loaded is a copy with this digest. */
 export interface AgreedFiles {
   root: string
   tree: Tree
-  /** The files and links that belong to it, where it is not the folder whole. */
+  /** The files, links and folders that belong to it, where it is not the folder whole. */
   only?: readonly string[]
-  /** Names that would belong to it if something lay there. */
-  absent?: readonly string[]
 }
 
 /** One item of a workspace that may run code or change what runs; `digest` changes with every byte of it. */
@@ -26,6 +23,8 @@ export interface TrustItem {
   /** The part of a settings file that the item covers; the rest of that file does not count. */
   value?: unknown
   agreed?: AgreedFiles
+  /** The programs that it starts, with the files of theirs as they were named. */
+  starts?: Programs & Pick<Started, 'files'>
   /** Sentences about what it may run and nobody can show beforehand. */
   uncovered?: string[]
 }
@@ -37,42 +36,60 @@ export const needsConsent = (contribution: Contribution): boolean => contributio
 export const runsCode = ({ kind, manifest }: Contribution): boolean => kind === 'action' || ['module', 'provider', 'hooks'].some((key) => key in manifest)
 
 /**
- * A plugin folder as a whole, by what `tree` reads; a loose manifest, as it is used, with its module, its imports and the files its command
- * names. Throws VT_MANIFEST_LIMIT, and VT_FILE_STALE where the manifest was another one when it was read.
+ * Returns the item of a contribution: the folder of its plugin as a whole, or a loose manifest with its code and the
+ * files that its commands name directly. Throws VT_MANIFEST_LIMIT, and VT_FILE_STALE where the manifest changed since
+ * it was read.
  */
-export function itemFor(contribution: Contribution, workspace: string, tree: (root: string) => Tree): TrustItem {
+export function itemFor(contribution: Contribution, workspace: string, tree: TreeReader): TrustItem {
   const { id, plugin, layer, root, file, manifest, skill } = contribution
   if (skill) return itemForSkill(root, workspace, [], tree, contribution)
   if (plugin !== layer) {
     const agreed = { root, tree: tree(root) }
-    const uncovered = requireCovered(contribution, agreed)
-    return { id: `plugin:${plugin}`, title: `The plugin ${plugin} in ${root}`, files: [root], digest: agreed.tree.digest, agreed, ...notes(uncovered) }
+    const title = `The plugin ${plugin} in ${root}`
+    const started = requireCovered(contribution, agreed)
+    return { id: `plugin:${plugin}`, title, files: [root], digest: agreed.tree.digest, agreed, ...started }
   }
-  const set = new FileSet(workspace)
-  set.file(file)
-  const main = moduleOf(manifest)
-  if (main !== undefined) addModule(set, resolve(dirname(file), main))
-  return item(id, `The manifest ${relative(workspace, file)}`, set, canonicalJson(manifest), addStarted(set, contribution, [dirname(file), root, workspace]))
-}
-
-/** Adds the files of the programs that a manifest starts. Answers what of them nobody can show beforehand. */
-function addStarted(set: FileSet, { manifest }: Contribution, bases: string[]): string[] {
-  const starts = Object.fromEntries([...dataKeys(manifest), 'hooks', 'provider', 'env'].flatMap((key) => (key in manifest ? [[key, manifest[key]]] : [])))
-  return addPrograms(set, starts, [...bases, ...workingFolders(starts, bases)])
+  const files = codeOf(contribution, workspace)
+  const data = canonicalJson(manifest)
+  const programs = { value: startsOf(manifest), folders: [workspace, dirname(file), root] }
+  return item(id, `The manifest ${relative(workspace, file)}`, { workspace, files, data, programs, tree })
 }
 
 /**
- * The manifest that is used is the one among the files of its folder, and so is whatever its words say that it starts: what a tree leaves out
- * would run changed without a question. Answers what nobody can show beforehand. Throws VT_FILE_STALE, VT_MANIFEST_LIMIT.
+ * Returns the files and folders with the code of a loose manifest. Its module lies in the folder that the settings
+ * name, so this folder counts whole. The workspace itself and its `.vtcode` hold everything else too: there only the manifest
+ * counts, and its module with the files that its text names.
  */
-export function requireCovered(contribution: Contribution, agreed: AgreedFiles): string[] {
+function codeOf({ root, file, manifest }: Contribution, workspace: string): string[] {
+  const module = moduleOf(manifest)
+  if (module === undefined) return asNamed(workspace, file)
+  if (root !== workspace && root !== join(workspace, '.vtcode')) return [root]
+  const path = resolve(dirname(file), module)
+  const sources = [path, path.replace(/js$/, 'ts')].flatMap((one) => asFound(workspace, one))
+  return [...asNamed(workspace, file), ...sources.flatMap((one) => withImports(workspace, one))]
+}
+
+/** Returns the members of a manifest that may start programs. */
+function startsOf(manifest: Contribution['manifest']): JsonObject {
+  const keys = [...dataKeys(manifest), 'hooks', 'provider', 'env']
+  return Object.fromEntries(keys.flatMap((key) => (key in manifest ? [[key, manifest[key]]] : [])))
+}
+
+type StartedPart = Pick<TrustItem, 'starts' | 'uncovered'>
+
+/**
+ * Returns what a contribution starts. Throws VT_FILE_STALE where its manifest is not the one among the agreed files,
+ * and VT_MANIFEST_LIMIT where a command names a file that a tree leaves out: it would run changed without a question.
+ */
+export function requireCovered(contribution: Contribution, agreed: AgreedFiles): StartedPart {
   requireSame(contribution, agreed)
-  const { id, root, file } = contribution
-  const set = new FileSet(root)
-  const uncovered = addStarted(set, contribution, [dirname(file), root])
-  const path = set.paths.find((one) => !Object.hasOwn(agreed.tree.files, one))
+  const { id, root, file, manifest } = contribution
+  const programs = { value: startsOf(manifest), folders: [dirname(file), root] }
+  const { files, sentences } = startedBy(root, programs)
+  const paths = Object.values(files).map((real) => relative(root, real))
+  const path = paths.find((one) => !Object.hasOwn(agreed.tree.files, one))
   if (path !== undefined) throw refuse(`${id} starts ${path}, which could change without anybody being asked; such a program lies in another folder.`, file)
-  return uncovered
+  return { starts: { ...programs, files }, ...notes(sentences) }
 }
 
 /** Throws VT_FILE_STALE. */
@@ -83,54 +100,73 @@ function requireSame({ root, file, read }: Contribution, { tree }: AgreedFiles):
   if (known !== read) throw problem('VT_FILE_STALE', { path: file }, { details: { files: [file] } })
 }
 
-/** A settings file in code with what it imports. Throws VT_CONFIG_INVALID for imports that a workspace may not make. */
+/** Returns the item of a settings file in code, with the files that its text names. Throws VT_MANIFEST_LIMIT. */
 export function itemForConfig(file: string, workspace: string): TrustItem {
-  const set = new FileSet(workspace)
-  const other = addModule(set, file).find((name) => name !== 'vtcode' && name !== 'vtcode/test')
-  const rule = 'settings of a workspace import relative files, vtcode and node: modules only'
-  if (other) throw problem('VT_CONFIG_INVALID', { problem: `${file} imports '${other}'; ${rule}.` }, { details: { files: [file] } })
   const id = relative(workspace, file)
-  return item(id, `The settings in ${id}, which are code`, set)
+  const files = asNamed(workspace, file).flatMap((path) => withImports(workspace, path))
+  return item(id, `The settings in ${id}, which are code`, { workspace, files })
 }
 
-/** A value of the settings with the workspace files that it names. */
+/** Returns the item of a value of the settings, with the files of the workspace that its commands name directly. */
 export function itemForValue(file: string, key: string, value: unknown, workspace: string): TrustItem {
   const id = `${relative(workspace, file)}#${key}`
-  const set = new FileSet(workspace)
-  const bases = [workspace, dirname(file)]
-  const uncovered = addPrograms(set, { [key.slice(key.lastIndexOf('.') + 1)]: value }, [...bases, ...workingFolders(value, bases)])
-  return { ...item(id, `'${key}' in ${relative(workspace, file)}`, set, canonicalJson(value), uncovered), value }
+  const programs = { value: { [key.slice(key.lastIndexOf('.') + 1)]: value }, folders: [workspace, dirname(file)] }
+  const title = `'${key}' in ${relative(workspace, file)}`
+  return { ...item(id, title, { workspace, files: [], data: canonicalJson(value), programs }), value }
 }
 
 /** A skill of the workspace with everything in its folder; `shown` are files to look at. Throws VT_MANIFEST_LIMIT. */
-export function itemForSkill(folder: string, workspace: string, shown: string[] = [], tree: (root: string) => Tree = readTree, contribution?: Contribution): TrustItem {
+export function itemForSkill(
+  folder: string,
+  workspace: string,
+  shown: string[] = [],
+  tree: TreeReader = treesOnce(),
+  contribution?: Contribution,
+): TrustItem {
   const path = relative(workspace, folder)
   const agreed = { root: folder, tree: tree(folder) }
-  const uncovered = contribution ? requireCovered(contribution, agreed) : []
-  return { id: `skill:${path}`, title: `The skill in ${path}${shown.length > 0 ? ' and the tools it brings' : ''}`, files: [folder, ...shown], digest: agreed.tree.digest, agreed, ...notes(uncovered) }
+  const started = contribution ? requireCovered(contribution, agreed) : {}
+  const title = `The skill in ${path}${shown.length > 0 ? ' and the tools it brings' : ''}`
+  return { id: `skill:${path}`, title, files: [folder, ...shown], digest: agreed.tree.digest, agreed, ...started }
 }
 
 /** The digest of a set of items, whatever their order. */
 export const digestOf = (items: readonly TrustItem[]): string =>
   sha256(items.map(({ id, digest }) => `${id}\0${digest}\n`).sort(byBytes).join(''))
 
-function item(id: string, title: string, set: FileSet, data = '', uncovered: string[] = []): TrustItem {
-  const agreed = { root: set.root, tree: readTree(set.root, { only: set.paths }), only: set.paths, absent: set.absent }
-  // An absent name counts too: when a file appears there, it would be loaded.
-  const digest = sha256([data, agreed.tree.digest, ...set.absent.sort(byBytes)].join('\0'))
-  return { id, title, files: set.shown.sort(byBytes), digest, agreed, ...notes(uncovered) }
+interface Covered {
+  workspace: string
+  /** Files and folders with code. */
+  files: string[]
+  /** Text that counts like a file. */
+  data?: string
+  programs?: Programs
+  tree?: TreeReader
 }
 
-/**
- * How the files of an item stand, by a look at their names: as long as this stays the same, so does the item. What is loaded are the bytes
- * that were agreed to in any case; this decides whether somebody is asked anew. Of a folder that counts whole nothing is said.
- */
-export function standingOf({ agreed }: TrustItem): string | undefined {
-  if (!agreed?.only) return undefined
-  const { root, only, absent = [] } = agreed
-  return [...only, ...absent].map((path) => stampOf(lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false }))).join()
+function item(id: string, title: string, covering: Covered): TrustItem {
+  const { workspace, files, data = '', programs, tree = treesOnce() } = covering
+  const started = programs && startedBy(workspace, programs)
+  const covered = [...new Set([...files, ...Object.values(started?.files ?? {})])].sort(byBytes)
+  const only = covered.map((path) => relative(workspace, path))
+  const agreed = { root: workspace, tree: tree(workspace, only), only }
+  const digest = sha256([data, agreed.tree.digest].join('\0'))
+  const starts = started && { starts: { ...programs!, files: started.files }, ...notes(started.sentences) }
+  return { id, title, files: covered, digest, agreed, ...starts }
 }
-const stampOf = (stat: BigIntStats | undefined): string => (stat ? `${stat.dev}.${stat.ino}.${stat.size}.${stat.mtimeNs}.${stat.ctimeNs}` : '-')
+
+/** Returns the file at a path by its name and where it really lies; nothing where no file of the workspace does. */
+function asFound(workspace: string, path: string): string[] {
+  const real = fileIn(workspace, path)
+  return real === undefined ? [] : [path, real]
+}
+
+/** The same. Throws VT_MANIFEST_LIMIT where no file lies there. */
+function asNamed(workspace: string, file: string): string[] {
+  const found = asFound(workspace, file)
+  if (found.length === 0) throw refuse(`${file} leads out of ${workspace}; code that is agreed to lies below it.`, file)
+  return found
+}
 
 const notes = (uncovered: string[]): Pick<TrustItem, 'uncovered'> => (uncovered.length > 0 ? { uncovered: [...new Set(uncovered)] } : {})
 

@@ -1,31 +1,76 @@
-import { dirname, resolve } from 'node:path'
-import { inside, isObject } from '../base/index.js'
-import type { FileSet } from './file_set.js'
-import { Started } from './started.js'
+import { relative, resolve } from 'node:path'
+import { isObject } from '../base/index.js'
+import { fileIn } from './tree.js'
 
 /** Variables that stand for a folder which is known when consent is asked for. */
 const known = /^(?:PWD|workspace|plugin_root|workspaceFolder|(?:VTCODE|CLAUDE|GEMINI)_(?:WORKSPACE|PROJECT_DIR)|(?:CLAUDE_)?PLUGIN_ROOT|extensionPath|workspacePath)$/
 const variable = /\{\$([\w.]+)\}|\$(?:\{([^}]*)\}|([A-Za-z_]\w*))/g
 
-/** Members whose texts say what runs, and where. */
-const commandKeys = ['command', 'args', 'run', 'commands']
-const startKeys = [...commandKeys, 'env', 'cwd']
+/** Words of one item that are looked up; what is longer names no file. */
+const MAX_WORDS = 10_000
+const MAX_PATH = 4_096
 /** Members of a value that is looked up when it is used. */
 const lookups = ['env', 'file', 'command', 'keychain', 'secret', 'option', 'input', 'join', 'default', 'timeout_secs', 'refresh_secs']
 
+/** Where the programs of an item are: `value` is searched for commands, whose words begin in one of `folders`. */
+export interface Programs {
+  value: unknown
+  folders: readonly string[]
+}
+export interface Started {
+  /** The files below the root that a word names directly: the real path of each by its name. */
+  files: Record<string, string>
+  /** What starts, which files of it are covered, and what gets values of the user's environment. */
+  sentences: string[]
+}
+
 /**
- * Adds the files that programs are started with, as far as words say: every word is looked for in every folder it could begin in, a
- * script counts with what it names in its turn, a folder counts whole. Answers a sentence for each program with what of it is not covered,
- * and one for each value of the user's environment that would be handed over.
+ * Returns what the commands in a value start, and the files that their words or other texts of the value name directly.
+ * No script, module or project file is followed.
  */
-export function addPrograms(set: FileSet, value: unknown, folders: readonly string[]): string[] {
-  const commands = commandsOf(value)
-  const starting = new Set(startingTexts(value))
-  const started = new Started(set, [set.root, ...folders].filter((folder) => inside(set.root, folder)), starting)
-  const found = new Map<string, string[]>()
-  for (const text of new Set([...starting, ...textsOf(value)])) found.set(text, started.taken(text, starting.has(text)))
-  const sentences = commands.map(({ words, more }) => sentence(words, [...new Set([...words, ...more].flatMap((text) => found.get(text) ?? []))], set.root))
-  return [...new Set([...sentences, ...sentAway(value)])]
+export function startedBy(root: string, { value, folders }: Programs): Started {
+  const files: Record<string, string> = {}
+  let left = MAX_WORDS
+  /** Adds the files that words name from one of these folders. Returns their paths below the root. */
+  const add = (words: readonly string[], bases: readonly string[]): string[] => {
+    const names = [...new Set(words)].slice(0, left)
+    left -= names.length
+    const paths = new Set(names.flatMap((name) => bases.map((base) => resolve(base, name))))
+    return [...paths].flatMap((path) => {
+      const real = fileIn(root, path)
+      if (real === undefined) return []
+      files[path] = real
+      return [relative(root, real)]
+    })
+  }
+  const starts = commandsOf(value).map(({ words, more, cwd }) => {
+    const below = folders.flatMap((folder) => cwd.map((path) => resolve(folder, withFolders(path))))
+    const covered = add([...words, ...more].flatMap(wordsOf), [...folders, ...below])
+    return `It starts \`${words.join(' ').replaceAll(root, '.').slice(0, 200)}\` (${shownFiles([...new Set(covered)])})`
+  })
+  // An adapter of a third party may read a file that its manifest names.
+  add(textsOf(value).filter((text) => text.length < MAX_PATH).map(withFolders), folders)
+  const limit = starts.length > 0 ? ['What a program starts or reads in turn cannot be listed'] : []
+  return { files, sentences: [...new Set([...starts, ...limit, ...sentAway(value)])] }
+}
+
+function shownFiles(names: string[]): string {
+  if (names.length === 0) return 'no file of it is covered'
+  return `covered: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ' …' : ''}`
+}
+
+/** Returns the words of a command line that may name a file: between spaces, between quotes, and after `=`. */
+function wordsOf(text: string): string[] {
+  const plain = withFolders(text)
+  const words = [plain, ...plain.split(/['"]/), ...plain.replace(/['"]/g, '').split(/[\s;&|<>()=]+/)]
+  return words.filter((word) => word !== '' && word.length < MAX_PATH)
+}
+
+/** Replaces the variables that stand for a known folder: all of them are among those in which a word may begin. */
+function withFolders(text: string): string {
+  return text.replace(variable, (whole: string, member?: string, braced?: string, bare?: string) =>
+    known.test(member ?? braced ?? bare ?? '') ? '.' : whole,
+  )
 }
 
 /** A sentence for each address and each program that would be sent values of the user's environment: a key there is meant for somebody, who need not be this one. */
@@ -76,23 +121,11 @@ const textsOf = (value: unknown): string[] => {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
 }
 
-/** The texts that say what runs. A folder that is no word of them, such as one with manifests, holds nothing that runs by being named. */
-function startingTexts(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  if (Array.isArray(value)) return value.flatMap(startingTexts)
-  return Object.entries(value).flatMap(([key, item]) => {
-    if (key === 'env' && isObject(item)) return Object.entries(item).flatMap(([name, text]) => (startKeys.includes(name) || isPlace(name, text) ? textsOf(text) : startingTexts(text)))
-    return startKeys.includes(key) ? textsOf(item) : startingTexts(item)
-  })
-}
-
-/** Whether a variable names a place where a program finds what it loads, or options of it. */
-const isPlace = (name: string, text: unknown): boolean => typeof text === 'string' && (/(?:PATH|LIB|OPTS?|OPTIONS|FLAGS|DIRS?|ROOT|HOME|RC|CONFIG)\d*$/i.test(name) || /^\.{0,2}\//.test(text))
-
 /** The words of a program, and the other texts that have a part in what it does. */
 interface StartedProgram {
   words: string[]
   more: string[]
+  cwd: string[]
 }
 
 /** Each program that a value starts: of manifests, of servers, of lifecycle hooks, of sign-ins, of proofs. */
@@ -102,25 +135,8 @@ function commandsOf(value: unknown): StartedProgram[] {
   const below = Object.values(value).flatMap(commandsOf)
   if (Array.isArray(value)) return below
   const { command, args, run, commands, env, cwd } = value as Record<string, unknown>
-  const more = textsOf([env, cwd])
+  const more = textsOf(env)
   const lines = isObject(commands) ? [] : textsOf(commands).map((line) => [line])
   const own = [...(command === undefined ? [] : [[...textsOf(command), ...textsOf(args)]]), ...(run === undefined ? [] : [textsOf(run)]), ...lines].filter((words) => words.length > 0)
-  return [...own.map((words) => ({ words, more })), ...below]
-}
-
-function sentence(words: string[], found: string[], root: string): string {
-  const covered = found.filter((name) => !name.startsWith('!'))
-  const left = found.filter((name) => name.startsWith('!')).map((name) => name.slice(1))
-  const unknown = [...new Set(words.flatMap((word) => [...word.matchAll(variable)].flatMap(([text, ...names]) => (known.test(names.find((name) => name !== undefined)!) ? [] : [text]))))]
-  const dynamic = words.some((word) => /[`*?]|\$\(/.test(word)) ? ['what it finds by patterns or other commands'] : []
-  const rest = [...left, ...unknown, ...dynamic]
-  const shown = words.join(' ').replaceAll(root, '.').slice(0, 200)
-  if (covered.length === 0) return `It starts a program whose files are not covered: ${shown}`
-  return `It starts \`${shown}\`; covered are ${covered.slice(0, 8).join(', ')}${covered.length > 8 ? ' …' : ''}, not what else it loads${rest.length > 0 ? `: ${rest.join(', ')}` : ''}`
-}
-
-/** The folders in which a manifest's programs may run: its own, and each `cwd` that it names. */
-export function workingFolders(value: unknown, bases: readonly string[]): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, item]) => (key === 'cwd' && typeof item === 'string' ? bases.flatMap((base) => [resolve(base, item), dirname(resolve(base, item))]) : workingFolders(item, bases)))
+  return [...own.map((words) => ({ words, more, cwd: typeof cwd === 'string' ? [cwd] : [] })), ...below]
 }

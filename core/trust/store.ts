@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, fsyncSync, lstatSync, openSync, realpa
 import { dirname, join, resolve } from 'node:path'
 import { inside, makeFolder, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
-import { digestOf, itemFor, standingOf, type TrustItem } from './digest.js'
+import { digestOf, itemFor, type TrustItem } from './digest.js'
 import { keepStanding } from './standing.js'
 import { identityOf, treesOnce } from './tree.js'
 import { consentPlace } from './worktree.js'
@@ -50,7 +50,6 @@ export function openTrust(options: TrustOptions): Trust {
   const { home, workspace, env } = options
   const here = identityOf(consentPlace(workspace, home))
   const grantsIn = ({ workspaces }: Store): Grants => (Object.hasOwn(workspaces, here) ? workspaces[here]! : {})
-  const known = new WeakMap<Contribution, { item: TrustItem; standing: string }>()
   let accepted: readonly TrustItem[] = []
   let fault: VtError | undefined
   let grants: Grants = {}
@@ -78,10 +77,7 @@ export function openTrust(options: TrustOptions): Trust {
       const tree = treesOnce()
       return new Map(contributions.flatMap((contribution) => {
         try {
-          const before = known.get(contribution)
-          const item = before && before.standing === standingOf(before.item) ? before.item : itemFor(contribution, workspace, tree)
-          const standing = standingOf(item)
-          if (standing !== undefined) known.set(contribution, { item, standing })
+          const item = itemFor(contribution, workspace, tree)
           return isTrusted(item) ? [[contribution, keepStanding(workspace, contribution.id, item)]] : []
         } catch {
           return []

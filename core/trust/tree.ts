@@ -16,7 +16,7 @@ export interface Tree {
   files: Record<string, string>
 }
 export interface TreeOptions {
-  /** These files and links below the folder instead of everything. */
+  /** These files, links and folders below the folder instead of everything. */
   only?: readonly string[] | undefined
   /** A folder that gets a copy of the same bytes that are hashed. */
   into?: string
@@ -26,18 +26,22 @@ export interface TreeOptions {
 
 export const treeDigest = (root: string): string => readTree(root).digest
 
+/** Reads a folder, or these files and folders below it. */
+export type TreeReader = (root: string, only?: readonly string[]) => Tree
+
 /** Trees of folders that are requested repeatedly in one pass; an unreadable folder throws each time. */
-export function treesOnce(): (root: string) => Tree {
+export function treesOnce(): TreeReader {
   const known = new Map<string, Tree | { error: unknown }>()
-  return (root) => {
-    let tree = known.get(root)
+  return (root, only) => {
+    const key = JSON.stringify([root, only])
+    let tree = known.get(key)
     if (tree === undefined) {
       try {
-        tree = readTree(root)
+        tree = readTree(root, { only })
       } catch (error) {
         tree = { error }
       }
-      known.set(root, tree)
+      known.set(key, tree)
     }
     if ('error' in tree) throw tree.error
     return tree
@@ -56,14 +60,16 @@ const isLeftOut = (path: string): boolean => path === '.git' || path.startsWith(
  */
 export function readTree(root: string, { only, into, outward }: TreeOptions = {}): Tree {
   const records: [path: string, form: 'f' | 'l', hash: string][] = []
-  const folded = new Set<string>()
+  const folded = new Map<string, string>()
   let bytes = 0
   const take = (path: string) => {
     const file = join(root, path)
     const stat = lstatSync(file)
     const fold = path.normalize('NFC').toLowerCase()
-    if (folded.has(fold)) throw refuse(`${file} has the same name as another file on systems that fold case.`, file)
-    folded.add(fold)
+    const before = folded.get(fold)
+    if (before === path) return
+    if (before !== undefined) throw refuse(`${file} has the same name as another file on systems that fold case.`, file)
+    folded.set(fold, path)
     if (stat.isDirectory()) return walk(path)
     if (!stat.isFile() && !stat.isSymbolicLink()) throw refuse(`${file} is neither a file nor a link.`, file)
     if (stat.isSymbolicLink() && !outward && leadsOut(root, file)) throw refuse(`The link ${file} leads out of ${root}.`, file)
@@ -104,6 +110,18 @@ function copied(file: string, content: Buffer, mode: number | undefined): void {
   makeFolder(dirname(file), 0o700)
   if (mode === undefined) symlinkSync(content.toString(), file)
   else writeFileSync(file, content, { flag: 'wx', mode: (mode & 0o100) === 0 ? 0o400 : 0o500 })
+}
+
+/** Returns where the file at a path really lies, if a file lies there, below `root`. */
+export function fileIn(root: string, path: string): string | undefined {
+  try {
+    if (!inside(root, path)) return undefined
+    const real = realpathSync.native(path)
+    const top = realpathSync.native(root)
+    return inside(top, real) && statSync(real).isFile() ? join(root, relative(top, real)) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The hash of a file's content, as a tree names it. */

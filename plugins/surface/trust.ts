@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { readlinkSync, statSync } from 'node:fs'
+import { readlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { readBytes } from '../../core/documents/index.js'
 import { openTrust, consentItems, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
@@ -71,8 +71,9 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
     io.stdout.write(items.length === 0 ? 'Nothing in this workspace needs your consent.\n' : `You have agreed to all ${items.length} items of this workspace.\n`)
     return 0
   }
+  const earlier = new Set<string>()
   for (const item of waiting) {
-    const shown = show(item, { workspace, io, store, means: await meaningOf(item) })
+    const shown = show(item, { workspace, io, store, means: await meaningOf(item), earlier })
     await written(io, shown.text)
     if (shown.stale !== undefined) {
       say(io, 'error', `${oneLine(relative(workspace, shown.stale))} changed while it was shown, so nothing of this was agreed to; look at it again.`)
@@ -102,16 +103,30 @@ async function meaningOf(item: TrustItem): Promise<string[]> {
   return item.value.map(providerShown)
 }
 
-/** An item in full, fit for a terminal: the settings and every byte of its files; `stale` is a file that is no longer what the question is about. */
-function show(item: TrustItem, { workspace, io, store, means }: Pick<Consent, 'workspace' | 'io' | 'store'> & { means: string[] }): { text: string; stale?: string } {
+interface Showing extends Pick<Consent, 'workspace' | 'io' | 'store'> {
+  means: string[]
+  /** The contents that an earlier item showed: the tools of one folder have their files in common. */
+  earlier: Set<string>
+}
+
+/**
+ * An item in full, fit for a terminal: the settings and every byte of its files that no earlier item showed; `stale` is
+ * a file that is no longer what the question is about.
+ */
+function show(item: TrustItem, { workspace, io, store, means, earlier }: Showing): { text: string; stale?: string } {
   const { bold, dim, yellow } = paint(io.stderr, io.env)
   const before = store.list().find(({ id }) => id === item.id)
   const changed = before ? yellow(`\nIt has changed since you agreed on ${before.at}.`) : ''
   const { root = workspace, tree } = item.agreed ?? {}
-  const all = Object.entries(tree?.files ?? {}).map(([path, hash]) => ({ file: join(root, path), ...contents(join(root, path), hash) }))
-  const covered = new Set(all.map(({ file }) => file))
-  const absent = item.files.filter((file) => !covered.has(file) && !statSync(file, { throwIfNoEntry: false })).map((file) => ({ file, text: '(not there)', same: true }))
-  const files = [...all, ...absent].flatMap(({ file, text }) => [dim(`── ${oneLine(relative(workspace, file))}`), text])
+  const all = Object.entries(tree?.files ?? {}).map(([path, hash]) => {
+    const file = join(root, path)
+    const key = `${file}\0${hash}`
+    const { text, same } = contents(file, hash)
+    const again = earlier.has(key)
+    earlier.add(key)
+    return { file, text: again ? '(shown above)' : text, same }
+  })
+  const files = all.flatMap(({ file, text }) => [dim(`── ${oneLine(relative(workspace, file))}`), text])
   const value = item.value === undefined ? [] : [printable(JSON.stringify(item.value, null, 2))]
   const open = (item.uncovered ?? []).map((sentence) => yellow(oneLine(`${sentence}.`)))
   const stale = all.find(({ same }) => !same)?.file

@@ -245,7 +245,11 @@ describe('settings in code', () => {
   it.each([
     ['ends its process', 'process.exit(0)', 'ended its process'],
     ['throws', 'throw new Error("boom")', 'boom'],
-    ['imports a package', 'import "left-pad"; export default {}', "imports 'left-pad'"],
+    [
+      'imports a package',
+      'import "left-pad"; export default {}',
+      "Cannot find module 'left-pad'; settings of a workspace import vtcode, node: modules, and files",
+    ],
   ])('of a trusted workspace that %s ends the start', async (_, text, message) => {
     await space.write('vtcode.config.mjs', text)
     const [code, said] = await failure({ trusted: () => true })

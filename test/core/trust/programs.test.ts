@@ -13,20 +13,16 @@ const commands: [how: string, settings: string, manifest: string | undefined, fi
   ['a shell with two commands', 'manifests: [builtin, ./tools]\n', tool('run: [sh, -c, "sh tools/e.sh&&true"]'), 'tools/e.sh'],
   ['quotes in the middle of a name', 'manifests: [builtin, ./tools]\n', tool("run: [sh, -c, 'sh tools/\"e\".sh']"), 'tools/e.sh'],
   ['a name with a space', 'manifests: [builtin, ./tools]\n', tool("run: [sh, -c, \"sh 'tools/a b.sh'\"]"), 'tools/a b.sh'],
-  ['a backslash', 'manifests: [builtin, ./tools]\n', tool("run: [sh, -c, 'sh tools/\\e.sh']"), 'tools/e.sh'],
   ['a redirection', hook('sh <tools/e.sh'), undefined, 'tools/e.sh'],
   ['a group', hook('(sh tools/e.sh)'), undefined, 'tools/e.sh'],
   ['a substitution', hook('echo $(sh tools/e.sh)'), undefined, 'tools/e.sh'],
-  ['a folder entered before', hook('cd tools && ./e.sh'), undefined, 'tools/e.sh'],
-  ['a folder that is run', hook('node tools'), undefined, 'tools/index.js'],
   ['a working folder', server('{ command: node, args: [server.js], cwd: sub }'), undefined, 'sub/server.js'],
   ['a variable for the working folder', server("{ command: node, args: ['${PWD}/sub/server.js'] }"), undefined, 'sub/server.js'],
   ['a bare variable', hook('node $PWD/sub/server.js'), undefined, 'sub/server.js'],
-  ['an import of the script', server('{ command: node, args: [sub/server.js] }'), undefined, 'sub/lib.js'],
   ['an option with a value', hook('node --require=./sub/lib.js -e 1'), undefined, 'sub/lib.js'],
   ['a variable that is set', hook('NODE_OPTIONS=--import=./sub/lib.js node -e 1'), undefined, 'sub/lib.js'],
 ]
-const files = { 'tools/e.sh': 'true\n', 'tools/a b.sh': 'true\n', 'tools/index.js': '1\n', 'sub/server.js': "import './lib.js'\n", 'sub/lib.js': '1\n' }
+const files = { 'tools/e.sh': 'true\n', 'tools/a b.sh': 'true\n', 'sub/server.js': '1\n', 'sub/lib.js': '1\n' }
 
 describe('what a program of a workspace is started with', () => {
   it.each(commands)('is shown whole and covered: %s', async (_, settings, manifest, file) => {
@@ -40,17 +36,19 @@ describe('what a program of a workspace is started with', () => {
   })
   it('and lies outside of its plugin is not called covered', async () => {
     await using made = await tempWorkspace({ ...files, '.vtcode/plugins/p/vtcode.yaml': tool('run: [sh, tools/e.sh]') })
-    expect((await vtcode(made, ['trust', 'list'])).stdout).toContain('It starts a program whose files are not covered: sh tools/e.sh.')
+    const { stdout } = await vtcode(made, ['trust', 'list'])
+    expect(stdout).toContain('It starts `sh tools/e.sh` (no file of it is covered).')
   })
   it('and cannot be known is said in the question and by the list', async () => {
     const skill = { '.vtcode/skills/s/SKILL.md': '---\nname: s\ndescription: Does.\n---\nDo.\n', '.vtcode/skills/s/vtcode.yaml': tool('run: [make, all]\nenv: { KEY: { env: MY_KEY } }') }
     await using made = await tempWorkspace({ ...files, ...skill, '.vtcode/config.yaml': `${hook('npm run lint')}${server('{ command: sh, args: ["-c", "sh $X/e.sh tools/e.sh"] }')}` })
     for (const argv of [['trust'], ['trust', 'list']]) {
       const { stdout, stderr } = await vtcode(made, argv)
-      expect(`${stdout}${stderr}`).toContain('It starts a program whose files are not covered: npm run lint.')
-      expect(`${stdout}${stderr}`).toContain('It starts a program whose files are not covered: make all.')
+      expect(`${stdout}${stderr}`).toContain('It starts `npm run lint` (no file of it is covered).')
+      expect(`${stdout}${stderr}`).toContain('It starts `make all` (no file of it is covered).')
       expect(`${stdout}${stderr}`).toContain('It hands what MY_KEY holds in your environment to the program `make all`.')
-      expect(`${stdout}${stderr}`).toMatch(/covered are tools\/e\.sh, not what else it loads: \$X/)
+      expect(`${stdout}${stderr}`).toContain('It starts `sh -c sh $X/e.sh tools/e.sh` (covered: tools/e.sh).')
+      expect(`${stdout}${stderr}`).toContain('What a program starts or reads in turn cannot be listed.')
     }
   })
 })

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { consentItems, createKernel, homeOf, openTrust, type Kernel } from 'vtcode'
@@ -38,9 +38,9 @@ describe('a program of the workspace that was agreed to', () => {
     put('tools/told.yaml', 'name: told\ndescription: Tells.\neffects: [read]\nrun: [sh, tools/run.sh]\n')
     put('.vtcode/plugins/p/vtcode.yaml', "name: own\ndescription: Tells.\neffects: [read]\nrun: [sh, '{$plugin_root}/run.sh']\n")
     put('vtcode.config.yaml', 'manifests: [builtin, ./tools]\nhooks: { PreToolUse: [{ hooks: [{ command: "sh tools/hook.sh", on_error: allow }] }] }\n')
-    const programs = ['tools/run.sh', '.vtcode/plugins/p/run.sh', 'tools/hook.sh', 'tools/deep.sh']
+    const programs = ['tools/run.sh', '.vtcode/plugins/p/run.sh', 'tools/hook.sh']
     const write = (text: string): void => {
-      for (const name of programs) put(name, name === 'tools/hook.sh' ? `. ./tools/deep.sh\n` : marks(text))
+      for (const name of programs) put(name, marks(text))
     }
     write('agreed')
     await agree()
@@ -54,8 +54,6 @@ describe('a program of the workspace that was agreed to', () => {
     expect(ran()).toBe(before)
     write('agreed')
     expect(await codes()).toEqual(['ok', 'ok'])
-    put('.vtcode/plugins/p/more.py', 'x = 1\n')
-    expect(await codes()).toEqual(['ok', 'VT_PLUGIN_UNTRUSTED'])
     await kernel.close()
   })
 
@@ -87,9 +85,10 @@ describe('what may run of a workspace', () => {
     }
   }
   it('is compared by bytes, whatever the times of its files say, and names what changed, went or came', () => {
-    put('tools/e.sh', 'sh tools/f.sh\n')
     put('tools/f.sh', 'true\n')
-    const item = itemForValue(join(space.root, 'vtcode.config.yaml'), 'hooks', { Stop: [{ hooks: [{ command: 'sh tools/e.sh' }] }] }, space.root)
+    put('tools/h.sh', 'true\n')
+    const value = { Stop: [{ hooks: [{ command: 'sh tools/e.sh || sh tools/f.sh && sh tools/h.sh' }] }] }
+    const item = itemForValue(join(space.root, 'vtcode.config.yaml'), 'hooks', value, space.root)
     keepStanding(space.root, item.id, item)
     expect(wrong('hooks')).toBeUndefined()
     put('tools/f.sh', 'true\n')
@@ -97,6 +96,9 @@ describe('what may run of a workspace', () => {
     put('tools/f.sh', 'fals\n')
     utimesSync(join(space.root, 'tools/f.sh'), new Date(0), new Date(0))
     expect([wrong('hooks'), wrong(), wrong('mcp.servers')]).toEqual([['tools/f.sh'], ['tools/f.sh'], undefined])
+    rmSync(join(space.root, 'tools/h.sh'))
+    put('tools/e.sh', 'true\n')
+    expect(wrong('hooks')).toEqual(['tools/f.sh', 'tools/h.sh', 'tools/e.sh'])
     expect(() => requireStanding(space.root, { ...workspace, layer: 'user' }, 'hooks')).not.toThrow()
     expect(() => requireStanding(join(space.root, 'tools'), workspace, 'hooks')).not.toThrow()
   })

@@ -21,15 +21,10 @@ const ways: [where: string, run: string, program: string, counts?: true][] = [
   ['by the name of a compiled module', "run: [sh, '{$plugin_root}/__pycache__/e.pyc']", '__pycache__/e.pyc'],
   ['in a repository of its own', "run: [sh, '{$plugin_root}/.git/e.sh']", '.git/e.sh'],
   ['in a repository of its own, by a command line', "run: [sh, -c, 'cd \"$PLUGIN_ROOT\" && . .git/hooks/e']", '.git/hooks/e'],
-  ['in a repository of its own, by a script', "run: [node, '{$plugin_root}/main.mjs']", '.git/e.mjs'],
-  ['in a repository of its own, by a script of a shell', "run: [sh, '{$plugin_root}/main.sh']", '.git/e.sh'],
 ]
-const texts = (program: string, text: string): string => (program.endsWith('.mjs') ? `process.stdout.write('${text}')\n` : `#!/bin/sh\n${says(text)}`)
 const files = (folder: string, run: string, program: string) => ({
   [`${folder}/vtcode.yaml`]: tool(run),
-  [`${folder}/main.mjs`]: "import './.git/e.mjs'\n",
-  [`${folder}/main.sh`]: '. "$PLUGIN_ROOT/.git/e.sh"\n',
-  [`${folder}/${program}`]: texts(program, 'agreed'),
+  [`${folder}/${program}`]: says('agreed'),
 })
 
 describe('a program that could change without the folder of its plugin counting as changed', () => {
@@ -38,7 +33,7 @@ describe('a program that could change without the folder of its plugin counting 
     await using made = await tempWorkspace(files(folder, run, program))
     await vtcode(made, ['trust', 'add', '--all'])
     if (counts) expect(await told(made)).toBe('agreed')
-    await made.write(`${folder}/${program}`, texts(program, 'changed'))
+    await made.write(`${folder}/${program}`, says('changed'))
     expect(['VT_PLUGIN_UNTRUSTED', 'VT_TOOL_UNKNOWN']).toContain(await told(made))
   })
   it.each(ways)('does not run changed, of an installed plugin: %s', async (_, run, program, counts) => {
@@ -49,7 +44,7 @@ describe('a program that could change without the folder of its plugin counting 
     if (counts) expect(await told(made)).toBe('agreed')
     const file = join(made.home, '.vtcode/plugins/p', program)
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, texts(program, 'changed'), { mode: 0o755 })
+    writeFileSync(file, says('changed'), { mode: 0o755 })
     expect(await told(made)).toMatch(/^VT_(?:PLUGIN_LOCK|MANIFEST_LIMIT)$/)
   })
   it('does not run through a link to it', async () => {

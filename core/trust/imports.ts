@@ -1,0 +1,36 @@
+import { dirname, resolve } from 'node:path'
+import { readBytes } from '../documents/index.js'
+import { fileIn } from './tree.js'
+
+const MAX_FILES = 100
+/** Names in one file; further ones are not covered, so they are not found. */
+const MAX_NAMES = 1_000
+const MAX_SOURCE = 16 * 1_048_576
+const quotedPath = /['"`](\.{1,2}\/[^'"`\n]{1,300})['"`]/g
+const code = /\.[cm]?[jt]sx?$/
+const endings = ['', '.ts', '.js', '.mjs', '.cjs', '.json', '/index.ts', '/index.js']
+
+/**
+ * Returns a file with code and the files below `root` that its text names between quotes by a relative path, and so on.
+ * A file that is missed here is not copied, so its import is refused.
+ */
+export function withImports(root: string, file: string): string[] {
+  const found = new Set<string>()
+  const visit = (path: string): void => {
+    if (found.has(path) || found.size >= MAX_FILES) return
+    found.add(path)
+    if (!code.test(path)) return
+    const text = readBytes(path, { limit: MAX_SOURCE }).toString()
+    const names = [...text.matchAll(quotedPath)].slice(0, MAX_NAMES).map(([, name]) => resolve(dirname(path), name!))
+    for (const target of new Set(names.flatMap(candidates))) {
+      const real = fileIn(root, target)
+      if (real !== undefined) visit(real)
+    }
+  }
+  visit(file)
+  return [...found]
+}
+
+/** The files that a loader takes for a path: `x.ts` serves where the text says `x.js` or `x`. */
+const candidates = (path: string): string[] =>
+  code.test(path) ? [path, path.replace(/js(x?)$/, 'ts$1')] : endings.map((ending) => path + ending)
