@@ -91,12 +91,12 @@ let registered = false
 function prepare(file: string, { alone }: Loading): void {
   const names = Object.fromEntries(Object.entries(own).map(([name, file]) => [name, pathToFileURL(file).href]))
   const copy = copyAround(file)
-  const hooks = pathToFileURL(programFile('core/trust/module_hooks.js')).href
-  const closing: Closing = { names, ...(alone && copy !== undefined && { alone: { ours: shelfOf(programFile()), shelf: dirname(copy), hooks } }) }
+  const closed = alone && copy !== undefined && { alone: { ours: shelfOf(programFile()), shelf: dirname(copy) } }
+  const closing: Closing = { names, ...closed }
   if (copy !== undefined) closeCopies(closing)
   if (registered) return
   registered = true
-  register(hooks, { data: closing })
+  register(pathToFileURL(programFile('core/trust/module_hooks.js')).href, { data: closing })
 }
 
 /** The folder that holds a program and the packages it stands on. */

@@ -1,25 +1,20 @@
 /** Module hooks, run by Node in a thread of its own: the bare names `vtcode` and `vtcode/test` are the running program, and a copy of agreed files is closed. */
-import { realpathSync } from 'node:fs'
-import Module, { isBuiltin, register, syncBuiltinESMExports } from 'node:module'
+import Module, { isBuiltin } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { WorkerOptions } from 'node:worker_threads'
 
 /** Names that mean this program, and where its parts lie. */
 export type OwnNames = Readonly<Record<string, string>>
 export interface Closing {
   names: OwnNames
-  /** The process loads agreed code only: whoever asks, nothing is loaded but what lies below these folders of ours, and in copies on this shelf; `hooks` is the address of this file. */
-  alone?: { ours: string; shelf: string; hooks: string }
+  /** The process loads agreed code only: files below the folder `ours`, and in copies on this shelf. */
+  alone?: { ours: string; shelf: string }
 }
 let closing: Closing = { names: {} }
 
 export function initialize(how: Closing): void {
   closing = how
 }
-
-/** The compiler of TypeScript. */
-const jiti = '/lib/jiti.mjs'
 
 type Resolved = { url: string; shortCircuit?: boolean }
 
@@ -34,7 +29,7 @@ const pathOf = (url: string): string | undefined => (url.startsWith('file:') ? f
 const notAgreed = (name: string): Error =>
   Object.assign(new Error(`'${name}' is not among the files that were agreed to, and nothing else is loaded`), { code: 'ERR_MODULE_NOT_FOUND' })
 
-/** Whether a file may load another. It is the target that decides where only agreed code runs: who asks can be made up. */
+/** Whether a file may load another. The target decides where only agreed code runs: which file asks can be made up. */
 function mayLoad(parent: string, target: string, { alone }: Closing): boolean {
   const [from, to] = [copyAround(parent, alone?.shelf), copyAround(target, alone?.shelf)]
   if (from !== undefined) return to === from
@@ -42,36 +37,25 @@ function mayLoad(parent: string, target: string, { alone }: Closing): boolean {
 }
 
 export async function resolve(specifier: string, context: { parentURL?: string }, next: (specifier: string, context: unknown) => Promise<Resolved>): Promise<Resolved> {
-  const { names, alone } = closing
+  const { names } = closing
   const url = Object.hasOwn(names, specifier) ? names[specifier] : undefined
   if (url) return { url, shortCircuit: true }
   const { parentURL = '' } = context
-  const parent = pathOf(parentURL) ?? ''
-  const isData = parentURL.startsWith('data:')
-  const isForeign = isData || copyAround(parent, alone?.shelf) !== undefined
-  if (!isForeign && !alone) return next(specifier, context)
-  if (isForeign && specifier.startsWith('vtcode/')) throw notAgreed(specifier)
   const found = await next(specifier, context)
   if (/^(?:node|data):/.test(found.url)) return found
   const target = pathOf(found.url)
   // What agreed code writes as data is agreed; through it no file is reached.
-  if (target === undefined || isData || !mayLoad(parent, target, closing)) throw notAgreed(specifier)
-  // The compiler of TypeScript imports on behalf of others: what is ours is for itself alone.
-  const forOthers = alone && parent.endsWith(jiti) && copyAround(target, alone.shelf) === undefined && !Object.values(names).includes(found.url)
-  if (forOthers && !target.startsWith(`${parent.slice(0, -jiti.length)}/dist/`)) throw notAgreed(specifier)
+  if (parentURL.startsWith('data:')) throw notAgreed(specifier)
+  if (target !== undefined && !mayLoad(pathOf(parentURL) ?? '', target, closing)) throw notAgreed(specifier)
   return found
 }
 
 interface Resolver {
   _resolveFilename(request: string, parent?: { filename?: string | null }, ...rest: unknown[]): string
-  _extensions: Record<string, (module: unknown, file: string) => unknown>
 }
 let closed = false
 
-/**
- * Closes copies of agreed files for `require` too, which module hooks do not see on every version of Node. A process for agreed code alone
- * opens no other file, be it asked for by a `require` made for another place, by no module at all, or past the search for its name.
- */
+/** Closes copies of agreed files for `require` too, which module hooks do not see on every version of Node. */
 export function closeCopies(closing: Closing): void {
   if (closed) return
   closed = true
@@ -80,45 +64,12 @@ export function closeCopies(closing: Closing): void {
   const usual = modules._resolveFilename
   modules._resolveFilename = function (request, parent, ...rest) {
     const from = parent?.filename ?? ''
-    if (copyAround(from, alone?.shelf) !== undefined) {
-      if (Object.hasOwn(names, request)) return fileURLToPath(names[request]!)
-      if (request.startsWith('vtcode/')) throw notAgreed(request)
-    }
+    const inCopy = copyAround(from, alone?.shelf) !== undefined
+    if (inCopy && Object.hasOwn(names, request)) return fileURLToPath(names[request]!)
     const found = usual.call(this, request, parent, ...rest)
     if (isBuiltin(found) || mayLoad(from, found, closing)) return found
     throw notAgreed(request)
   }
-  if (!alone) return
-  for (const [ending, read] of Object.entries(modules._extensions)) {
-    modules._extensions[ending] = function (module, file) {
-      if (!mayLoad('', realpathSync(file), closing)) throw notAgreed(file)
-      return read.call(this, module, file)
-    }
-  }
-  closeWorkers(closing, alone.hooks)
-}
-
-const asData = (text: string): URL => new URL(`data:text/javascript,${encodeURIComponent(text)}`)
-
-/** Threads begin with modules of their own, which nobody has closed: each closes them first. */
-function closeWorkers(closing: Closing, hooks: string): void {
-  const threads = process.getBuiltinModule('node:worker_threads')
-  const first = `import { closeThread } from ${JSON.stringify(hooks)}\ncloseThread(${JSON.stringify(closing)})`
-  threads.Worker = class extends threads.Worker {
-    constructor(file: string | URL, options: WorkerOptions = {}) {
-      const { execArgv = ['--no-warnings'], eval: isText } = options
-      // Node runs a text before what is to be imported first; as a module it comes after.
-      const text = `import { createRequire } from 'node:module'\nglobalThis.require = createRequire(process.cwd() + '/')\n;(0, eval)(${JSON.stringify(String(file))})`
-      super(isText ? asData(text) : file, { ...options, eval: false, execArgv: [...execArgv, '--import', asData(first).href] })
-    }
-  }
-  syncBuiltinESMExports()
-}
-
-/** Closes the modules of a thread whose process loads agreed code alone. */
-export function closeThread(closing: Closing): void {
-  closeCopies(closing)
-  register(closing.alone!.hooks, { data: closing })
 }
 
 /** Throws for a file that agreed code of one copy may not have from elsewhere. */

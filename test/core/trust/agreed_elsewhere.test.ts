@@ -49,12 +49,6 @@ const ways: [name: string, main: string, more?: Record<string, string>][] = [
   ['a require made beside this program', `${made}const { said } = createRequire(process.argv[1])([${ws}, 'e' + '.cjs'].join('/'))\n`],
   ['the loader of the old form itself', `${made}const { said } = Module._load([${ws}, 'e' + '.cjs'].join('/'))\n`],
   ['a module made by hand', `${made}const m = new Module('x'); m.paths = []; const { said } = m.require([${ws}, 'e' + '.cjs'].join('/'))\n`],
-  ['the reader of a file by its ending', `${made}const m = new Module('x'); Module._extensions['.js'](m, [${ws}, 'e' + '.cjs'].join('/')); const { said } = m.exports\n`],
-  ['a worker', `import { Worker } from 'node:worker_threads'\nimport { existsSync } from 'node:fs'\nconst w = new Worker([${ws}, 'e' + '.mjs'].join('/'))\nconst said = await new Promise((done) => { w.on('error', done); w.on('exit', () => done('changed')) })\n`],
-  ['a worker of a text', `import { Worker } from 'node:worker_threads'\nconst w = new Worker(\`import('\${[${ws}, 'e' + '.mjs'].join('/')}')\`, { eval: true })\nconst said = await new Promise((done) => { w.on('error', done); w.on('exit', () => done('changed')) })\n`],
-  ['a worker of a text that requires', `import { Worker } from 'node:worker_threads'\nconst w = new Worker(\`require('\${[${ws}, 'e' + '.cjs'].join('/')}')\`, { eval: true })\nconst said = await new Promise((done) => { w.on('error', done); w.on('exit', () => done('changed')) })\n`],
-  ['a worker with options of its own', `import { Worker } from 'node:worker_threads'\nconst w = new Worker([${ws}, 'e' + '.mjs'].join('/'), { execArgv: [] })\nconst said = await new Promise((done) => { w.on('error', done); w.on('exit', () => done('changed')) })\n`],
-  ['a worker of a worker', `import { Worker } from 'node:worker_threads'\nconst w = new Worker(\`const { Worker } = require('node:worker_threads'); new Worker('\${[${ws}, 'e' + '.mjs'].join('/')}')\`, { eval: true })\nconst said = await new Promise((done) => { w.on('error', done); w.on('exit', () => done('changed')) })\n`],
   ['a script with imports', `import vm from 'node:vm'\nconst { said } = await vm.runInThisContext(\`import('\${[${ws}, 'e' + '.mjs'].join('/')}')\`, { importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER })\n`],
   ['a function made of a text', `const { said } = await new Function('p', 'return import(p)')([${ws}, 'e' + '.mjs'].join('/'))\n`],
   ['an addon', `${made}const m = new Module('x'); process.dlopen(m, [${ws}, 'e' + '.node'].join('/')); const { said } = m.exports\n`],
@@ -78,15 +72,6 @@ it('a worker of agreed files runs with all that it imports', async () => {
     'tools/main.js': `import { Worker } from 'node:worker_threads'\nconst said = await new Promise((done, fail) => new Worker(new URL('./w.mjs', import.meta.url), { workerData: 2 }).on('message', done).on('error', fail))\n${answers}`,
     'tools/w.mjs': "import { parentPort, workerData } from 'node:worker_threads'\nimport m from './m.cjs'\nparentPort.postMessage(m.said + workerData)\n",
     'tools/m.cjs': "exports.said = require('node:path').basename('x/agreed')\n",
-  })
-  await agree()
-  expect(await call()).toBe('agreed2')
-})
-
-it('a worker of a text runs, with what Node brings', async () => {
-  files({
-    'vtcode.config.yaml': 'manifests: [builtin, ./tools]\n', 'tools/told.yaml': 'name: told\ndescription: Tells.\neffects: [read]\nmodule: ./main.js\n',
-    'tools/main.js': `import { Worker } from 'node:worker_threads'\nconst said = await new Promise((done, fail) => new Worker("const { parentPort, workerData } = require('node:worker_threads'); parentPort.postMessage('agreed' + workerData)", { eval: true, workerData: 2 }).on('message', done).on('error', fail))\n${answers}`,
   })
   await agree()
   expect(await call()).toBe('agreed2')
