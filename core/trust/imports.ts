@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { readBytes } from '../documents/index.js'
 import { fileIn } from './tree.js'
@@ -5,7 +6,8 @@ import { fileIn } from './tree.js'
 const MAX_FILES = 100
 /** Names in one file; further ones are not covered, so they are not found. */
 const MAX_NAMES = 1_000
-const MAX_SOURCE = 16 * 1_048_576
+/** The text of a larger file is not searched. */
+const MAX_SOURCE = 1_048_576
 const quotedPath = /['"`](\.{1,2}\/[^'"`\n]{1,300})['"`]/g
 const code = /\.[cm]?[jt]sx?$/
 const endings = ['', '.ts', '.js', '.mjs', '.cjs', '.json', '/index.ts', '/index.js']
@@ -19,7 +21,7 @@ export function withImports(root: string, file: string): string[] {
   const visit = (path: string): void => {
     if (found.has(path) || found.size >= MAX_FILES) return
     found.add(path)
-    if (!code.test(path)) return
+    if (!code.test(path) || statSync(path).size > MAX_SOURCE) return
     const text = readBytes(path, { limit: MAX_SOURCE }).toString()
     const names = [...text.matchAll(quotedPath)].slice(0, MAX_NAMES).map(([, name]) => resolve(dirname(path), name!))
     for (const target of new Set(names.flatMap(candidates))) {

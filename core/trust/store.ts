@@ -74,6 +74,8 @@ export function openTrust(options: TrustOptions): Trust {
     },
     isTrusted,
     trusted(contributions) {
+      // A workspace without any consent costs a start nothing, however large its folders are.
+      if (accepted.length === 0 && Object.keys(grants).length === 0) return new Map()
       const tree = treesOnce()
       return new Map(contributions.flatMap((contribution) => {
         try {

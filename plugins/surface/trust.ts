@@ -122,9 +122,10 @@ function show(item: TrustItem, { workspace, io, store, means, earlier }: Showing
     const file = join(root, path)
     const key = `${file}\0${hash}`
     const { text, same } = contents(file, hash)
-    const again = earlier.has(key)
-    earlier.add(key)
-    return { file, text: again ? '(shown above)' : text, same }
+    if (earlier.has(key)) return { file, text: '(shown above)', same }
+    // Other bytes than those of the item are no part of it.
+    if (same) earlier.add(key)
+    return { file, text, same }
   })
   const files = all.flatMap(({ file, text }) => [dim(`── ${oneLine(relative(workspace, file))}`), text])
   const value = item.value === undefined ? [] : [printable(JSON.stringify(item.value, null, 2))]
