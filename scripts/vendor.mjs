@@ -8,12 +8,12 @@ const require = createRequire(import.meta.url)
 export const vendor = 'dist/vendor'
 
 /** By the name that sources use, the file below `vendor`; the `imports` of package.json say where that is, from wherever a chunk lies. */
-const files = { yaml: 'yaml.cjs', 'smol-toml': 'smol-toml.cjs', 'es-module-lexer': 'es-module-lexer.cjs', unbash: 'unbash.cjs', jiti: 'jiti/lib/jiti.mjs' }
+const files = { yaml: 'yaml.cjs', 'smol-toml': 'smol-toml.cjs', unbash: 'unbash.cjs', jiti: 'jiti/lib/jiti.mjs' }
 const placeOf = (name) => `#vendor/${files[name]}`
 
 /** Makes the files. One of each serves `require`, which some callers need because they cannot wait, and `import`. */
 export async function makeVendored() {
-  for (const name of ['yaml', 'smol-toml', 'es-module-lexer', 'unbash']) {
+  for (const name of ['yaml', 'smol-toml', 'unbash']) {
     const bundle = await rolldown({ input: name, platform: 'node' })
     // Node reads from such a line, which never runs, what a file can be asked for by `import`.
     const footer = `0 && (module.exports = { ${Object.keys(require(name)).filter((key) => key !== 'default').join(', ')} })`

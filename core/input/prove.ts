@@ -1,9 +1,7 @@
-import { dirname, resolve } from 'node:path'
-import { moduleOf, nearest, report, VtError, type Contribution, type Diagnostic, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
+import { nearest, report, VtError, type Contribution, type Diagnostic, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
 import { loadDocument } from '../documents/index.js'
 import { foldKey, type AliasPart, type Registry, type Slot } from '../registry/index.js'
 import { compile } from '../schema/index.js'
-import { lacksDefault } from '../trust/index.js'
 import { neverHolds } from './never.js'
 import { resolve as resolveCall, spell } from './resolve.js'
 
@@ -15,14 +13,13 @@ export interface Fault {
 }
 
 /**
- * What would go wrong in calls of what a manifest of others brings, with file and line, found by reading the manifest and its module. `byAdapter`
+ * What would go wrong in calls of what a manifest of others brings, with file and line, found by reading the manifest. `byAdapter`
  * finds what only the adapter of its key can. Contract: never rejects.
  */
 export async function proven(registry: Registry, contribution: Contribution, byAdapter: (contribution: Contribution, slot: SlotInfo) => Promise<Fault[]>): Promise<Diagnostic[]> {
   const slot = registry.slots.get(contribution.slot ?? '')
   const own = slot?.primary === contribution ? slot : undefined
   const faults = [
-    ...(await moduleFaults(contribution)),
     ...(await schemaFaults(contribution)),
     ...codeFaults(contribution),
     ...(slot ? await byAdapter(contribution, slot.info) : []),
@@ -37,15 +34,6 @@ export async function proven(registry: Registry, contribution: Contribution, byA
     ...faults.map(({ path, problem, fix }) => ({ ...report('VT_MANIFEST_INVALID', { problem }, [place(path)]), hint: fix })),
     ...examples.map(({ at, problem }) => report('VT_MANIFEST_EXAMPLE', { number: at + 1, slot: slot!.info.slot, problem }, [place(['examples', at, 'input'])])),
   ]
-}
-
-async function moduleFaults({ manifest, file }: Contribution): Promise<Fault[]> {
-  const module = moduleOf(manifest)
-  if (module === undefined) return []
-  const lacking = await lacksDefault(resolve(dirname(file), module))
-  if (lacking === undefined) return []
-  const path = manifest.module === undefined ? ['alias', 'module'] : ['module']
-  return [{ path, problem: `The module '${module}' ${lacking}.`, fix: `Export the function that is called: \`export default\` before it in ${module}.` }]
 }
 
 async function schemaFaults({ id, manifest }: Contribution): Promise<Fault[]> {

@@ -5,5 +5,4 @@ export { openLockVerifier, readInstalled, writeInstalled, type Installed, type P
 export { keepStanding, requireStanding } from './standing.js'
 export { noteConsents, openTrust, type Trust } from './store.js'
 export { fileHash, identityOf, readTree, treeDigest, treesOnce, type Tree } from './tree.js'
-export { lacksDefault } from './exports.js'
 export { consentPlace, inodeOf, worktreeSeal, worktreesFolder } from './worktree.js'
