@@ -140,7 +140,6 @@ describe('every room', () => {
 const largeRooms: Record<string, number> = {
   'core/base': 119,
   'core/kernel': 133,
-  'core/trust': 96,
   'core/workspace': 95,
   'plugins/adapter/mcp_client': 113,
   'plugins/agent/finish': 102,
