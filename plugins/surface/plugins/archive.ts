@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { constants, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { crc32, gunzipSync, inflateRawSync } from 'node:zlib'
+import { crc32, gunzipSync } from 'node:zlib'
+import { fromBufferPromise, type Entry as ZipEntry, type ZipFile } from 'yauzl'
 import { makeFolder } from '../../../core/base/index.js'
 import { tarEntries } from '../../lib/files/index.js'
 import { UserError } from './user_error.js'
@@ -13,21 +14,21 @@ interface Entry {
   path: string
   folder: boolean
   executable: boolean
-  bytes(): Buffer
+  bytes(): Buffer | Promise<Buffer>
 }
 
 /** Unpacks files and folders and refuses everything else: links, devices, paths that lead out, names that stand there twice. Throws Refusal. */
 export async function unpack(archive: Buffer, into: string): Promise<void> {
   if (archive.length < 22) throw new UserError('the archive is damaged')
   const accept = gate(archive.length)
-  const entries = isZip(archive) ? [...readZip(archive, accept)] : await readTar(isGzip(archive) ? gunzip(archive) : archive, accept)
+  const entries = isZip(archive) ? await readZip(archive, accept) : await readTar(isGzip(archive) ? gunzip(archive) : archive, accept)
   if (entries.length === 0) throw new UserError('the archive is empty')
   for (const { path, folder, executable, bytes } of entries) {
     if (path === '') continue
     const target = join(into, path)
     try {
       makeFolder(folder ? target : dirname(target))
-      if (!folder) writeFileSync(target, bytes(), { flag: 'wx', mode: executable ? 0o755 : 0o644 })
+      if (!folder) writeFileSync(target, await bytes(), { flag: 'wx', mode: executable ? 0o755 : 0o644 })
     } catch (error) {
       if (error instanceof UserError) throw error
       const { code } = error as NodeJS.ErrnoException
@@ -82,34 +83,35 @@ async function readTar(tar: Buffer, accept: Accept): Promise<Entry[]> {
   return all
 }
 
-/** The central directory is believed, as every program does; a local header only says where the bytes begin. */
-function* readZip(zip: Buffer, accept: Accept): Generator<Entry> {
-  const damaged = () => new UserError('the archive is damaged')
-  const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'))
-  if (end < 0 || end + 22 > zip.length) throw damaged()
-  let at = zip.readUInt32LE(end + 16)
-  for (let left = zip.readUInt16LE(end + 10); left > 0; left--) {
-    if (at + 46 > zip.length || zip.readUInt32LE(at) !== 0x02014b50) throw damaged()
-    const [flags, method] = [zip.readUInt16LE(at + 8), zip.readUInt16LE(at + 10)]
-    const [crc, packed, size] = [zip.readUInt32LE(at + 16), zip.readUInt32LE(at + 20), zip.readUInt32LE(at + 24)]
-    const [name, extra, comment] = [zip.readUInt16LE(at + 28), zip.readUInt16LE(at + 30), zip.readUInt16LE(at + 32)]
-    const [mode, local] = [zip.readUInt16LE(at + 40), zip.readUInt32LE(at + 42)]
-    const path = zip.toString('utf8', at + 46, at + 46 + name)
-    at += 46 + name + extra + comment
-    if ((flags & 1) !== 0) throw new UserError(`'${path}' in the archive is encrypted`)
-    const kind = mode & 0o170000
-    const folder = path.endsWith('/') || kind === 0o040000
-    const bytes = (): Buffer => {
-      if (local + 30 > zip.length || zip.readUInt32LE(local) !== 0x04034b50) throw damaged()
-      const start = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28)
-      const content = zip.subarray(start, start + packed)
-      if (method !== 0 && method !== 8) throw new UserError(`'${path}' in the archive is packed in a way that is not read`)
-      const whole = method === 0 ? content : inflateRawSync(content, { maxOutputLength: size + 1 })
-      if (whole.length !== size) throw damaged()
-      if (crc32(whole) !== crc) throw new UserError(`'${path}' in the archive is damaged: its CRC is wrong`)
-      return whole
+/** Reads the entries of a zip. Names are UTF-8, whether the archive says so or not. */
+async function readZip(bytes: Buffer, accept: Accept): Promise<Entry[]> {
+  const all: Entry[] = []
+  try {
+    const zip = await fromBufferPromise(bytes, { lazyEntries: true, decodeStrings: false })
+    for await (const entry of zip.eachEntry()) {
+      const path = entry.fileNameRaw.toString('utf8')
+      if (entry.isEncrypted()) throw new UserError(`'${path}' in the archive is encrypted`)
+      if (!entry.canDecodeFileData()) throw new UserError(`'${path}' in the archive is packed in a way that is not read`)
+      const mode = entry.externalFileAttributes >>> 16
+      const type = mode & constants.S_IFMT
+      const folder = path.endsWith('/') || type === constants.S_IFDIR
+      const kind = folder ? 'folder' : type === 0 || type === constants.S_IFREG ? 'file' : 'other'
+      all.push({ path: accept(path, folder ? 0 : entry.uncompressedSize, kind), folder, executable: (mode & 0o111) !== 0, bytes: () => contentOf(zip, entry, path) })
     }
-    const accepted = accept(path, folder ? 0 : size, folder ? 'folder' : kind === 0 || kind === 0o100000 ? 'file' : 'other')
-    yield { path: accepted, folder, executable: (mode & 0o111) !== 0, bytes }
+  } catch (error) {
+    throw error instanceof UserError ? error : new UserError(`the archive is damaged: ${(error as Error).message}`)
   }
+  return all
+}
+
+/** The content of an entry. Throws UserError where its checksum is wrong, which yauzl does not compare. */
+async function contentOf(zip: ZipFile, entry: ZipEntry, path: string): Promise<Buffer> {
+  let content: Buffer
+  try {
+    content = Buffer.concat(await (await zip.openReadStreamPromise(entry)).toArray())
+  } catch (error) {
+    throw new UserError(`'${path}' in the archive is damaged: ${(error as Error).message}`)
+  }
+  if (crc32(content) !== entry.crc32) throw new UserError(`'${path}' in the archive is damaged: its CRC is wrong`)
+  return content
 }
