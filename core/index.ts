@@ -15,7 +15,6 @@ export type { Config, Origin } from './config/index.js'
 export { parseSkill } from './skills/index.js'
 export type { PackageSkills, PackageText, Skill, Skills } from './skills/index.js'
 export type { PackagePlace, PackageReader } from './manifests/index.js'
-export type { Fault } from './input/index.js'
 export { createKernel, consentItems } from './kernel/index.js'
 export type {
   Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, SkillActivation, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,

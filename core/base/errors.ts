@@ -69,7 +69,6 @@ export const codes = {
   VT_FILE_IO: ["'{path}': {reason}.", 'The operating system reports an error; check the disk and try again.', true],
 
   VT_MANIFEST_INVALID: ['{problem}', 'Fix the file; `vtcode plugins list` shows its state. The other plugins still work.'],
-  VT_MANIFEST_EXAMPLE: ['Example {number} is no call of {slot}: {problem}', 'Correct the example, or `input`.'],
   VT_MANIFEST_LIMIT: ['{problem}', 'Make the file smaller or simpler.'],
   VT_MANIFEST_PATH: ["The module '{module}' {problem}.", 'Name a file inside the folder of the plugin, relative to the manifest.'],
   VT_MANIFEST_DUPLICATE: ["Two manifests of {plugin} are called '{name}': {files}.", 'Give one of them another name; the first is used.'],

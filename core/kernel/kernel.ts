@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { moduleOf, userOf, type Contribution, type Diagnostic, type ToolInfo } from '../base/index.js'
+import { moduleOf, userOf, type Contribution, type ToolInfo } from '../base/index.js'
 import { findRoot, homeOf, modeOfCall, surrounded } from '../config/index.js'
-import { proven, speak, wordsFor } from '../input/index.js'
+import { speak, wordsFor } from '../input/index.js'
 import { listTools, type Reader, type Registry } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
@@ -61,7 +61,6 @@ export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
       await loadAll(current(), plugin)
       return diagnosticsOf(running)
     },
-    prove: () => proveAll(current()),
     watched: () => current().watched,
     onReload: (run) => subscribed(running.listeners, run),
     onChange: (run) => subscribed(running.watchers, run),
@@ -97,12 +96,6 @@ async function loadAll({ registry, loader }: Generation, plugin: string | undefi
   const loadable = everything(registry).filter(({ manifest }) => !(manifest.alias || manifest.provider) || moduleOf(manifest) !== undefined)
   const asked = loadable.filter((one) => plugin === undefined || one.plugin === plugin || one.id === plugin)
   await Promise.allSettled(asked.map(loader.load))
-}
-
-/** Proves what others brought. What a server offers is not said by a manifest. */
-async function proveAll({ registry, loader }: Generation): Promise<Diagnostic[]> {
-  const foreign = everything(registry).filter(({ layer, bringer }) => layer !== 'builtin' && bringer === undefined)
-  return (await Promise.all([...new Set(foreign)].map((one) => proven(registry, one, loader.prove)))).flat()
 }
 
 /** Adds a listener; the returned function removes it. */

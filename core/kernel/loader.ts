@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path'
 import { firstLine, importOwn, moduleOf, problem, VtError, withTimeout, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
-import type { Fault } from '../input/index.js'
 import { adapterOf } from '../registry/index.js'
 import { importForeign, onceWhole } from '../trust/index.js'
 import type { Adapter, AdapterContext } from './plugin_types.js'
@@ -17,8 +16,6 @@ export interface Loader {
   exported(contribution: Contribution, name: string): Promise<Export | undefined>
   /** The effect that the adapter of a manifest would have for an input, without carrying it out; nothing for a module. Throws as the call would. */
   render(contribution: Contribution, input: JsonObject, slot: SlotInfo): Promise<JsonObject | undefined>
-  /** What an adapter of ours finds wrong in a manifest, without carrying it out. */
-  prove(contribution: Contribution, slot: SlotInfo): Promise<Fault[]>
 }
 
 export interface LoaderOptions {
@@ -95,13 +92,7 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
     const adapter = adapterOf(contribution, adapters)
     return adapter && ((await load(adapter)) as Adapter).render?.(contribution, input, contextFor(adapter), slot)
   }
-  const prove: Loader['prove'] = (contribution, slot) => faultsBy(adapterOf(contribution, adapters), contribution, slot, { load, contextFor })
-  return { load, render, prove, loaded: (contribution) => loaded.get(contribution), exported }
-}
-
-/** Adapters of ours alone are asked: to prove is to run nothing of others. */
-async function faultsBy(adapter: Contribution | undefined, contribution: Contribution, slot: SlotInfo, { load, contextFor }: Pick<Loader, 'load'> & Pick<LoaderOptions, 'contextFor'>): Promise<Fault[]> {
-  return adapter?.layer === 'builtin' ? ((await ((await load(adapter)) as Adapter).prove?.(contribution, contextFor(adapter), slot)) ?? []) : []
+  return { load, render, loaded: (contribution) => loaded.get(contribution), exported }
 }
 
 const fileOf = ({ manifest, file }: Contribution): string | undefined => (moduleOf(manifest) === undefined ? undefined : resolve(dirname(file), moduleOf(manifest)!))

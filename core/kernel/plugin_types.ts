@@ -3,7 +3,6 @@ import type {
   State, ToolInfo, Waits,
 } from '../base/index.js'
 import type { Origin } from '../config/index.js'
-import type { Fault } from '../input/index.js'
 import type { Skill, Skills } from '../skills/index.js'
 import type { Workspace } from '../workspace/index.js'
 
@@ -63,8 +62,6 @@ export interface Adapter<Made extends Handler | Policy | Compactor = Handler> {
   expand?(contributions: readonly Contribution[], premises: AdapterContext): Promise<Contribution[]>
   /** What a call with this input would do, without doing it and without what is secret: for self-tests and consent. Throws as the call would. */
   render?(contribution: Contribution, input: JsonObject, premises: AdapterContext, slot: SlotInfo): JsonObject
-  /** What would go wrong in calls because of what a manifest says, found by reading it. Contract: does not throw, starts nothing. */
-  prove?(contribution: Contribution, premises: AdapterContext, slot: SlotInfo): Fault[] | Promise<Fault[]>
 }
 /** What an adapter stands on as long as the generation lives. */
 export interface AdapterContext {

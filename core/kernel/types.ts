@@ -151,8 +151,6 @@ export interface Kernel {
   surface(verb: string): Promise<SurfaceMain | undefined>
   /** Loads every module that may run, or those of one plugin, as its first call would; what fails is among the diagnostics. */
   probe(plugin?: string): Promise<Diagnostic[]>
-  /** What would go wrong in calls because of what manifests of others and their modules say, found by reading them: nothing of them runs. */
-  prove(): Promise<Diagnostic[]>
   /** The files and folders whose change makes another generation. */
   watched(): readonly string[]
   /** Called after each successful reload; the return value stops it. */

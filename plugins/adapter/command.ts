@@ -7,7 +7,6 @@ import { runProgram } from '../lib/process/index.js'
 import { Capture } from './command/capture.js'
 import { toolEnvironment } from './command/environment.js'
 import { commandResult } from './command/output.js'
-import { commandFaults } from './command/prove.js'
 import { commandSettings, type CommandSettings } from './command/settings.js'
 import { parseTemplate, type ArgvTemplate, type TemplateValues } from './command/template.js'
 
@@ -57,7 +56,6 @@ command.render = (contribution, input, adapterContext, slot) => {
   const text = inputOf(stdin, input).input
   return { argv: [program, ...render(valuesOf(contribution, input, adapterContext))], ...(text && { stdin: text.toString('utf8') }), env: manifest['env'] ?? {} }
 }
-command.prove = (contribution, _, slot) => commandFaults(contribution, slot.input)
 export default command
 
 const valuesOf = (contribution: Contribution, input: Readonly<JsonObject>, adapterContext: AdapterContext): TemplateValues => ({

@@ -3,7 +3,6 @@ import { fetchPage, type FetchedPage, type WebSettings } from '../lib/net/index.
 import { resolveValue, type ValueScope } from '../lib/values/index.js'
 import { compose, headerText, type Composed } from './http/compose.js'
 import { httpResult, statusIn } from './http/output.js'
-import { httpFaults } from './http/prove.js'
 import { invalidHttp, httpSettings, isSafe, type HttpSettings } from './http/settings.js'
 
 const MAX_WAIT_SECS = 10
@@ -27,7 +26,6 @@ http.render = (contribution, input) => {
   const json = headers['content-type'] === 'application/json' && body !== undefined
   return { request: { method, url: url.href, headers, ...(body !== undefined && { body: json ? (JSON.parse(body) as unknown) : body }) } }
 }
-http.prove = (contribution, _, slot) => httpFaults(contribution, slot.input)
 export default http
 
 function requireSafe(url: URL, settings: HttpSettings): void {

@@ -4,5 +4,4 @@ import { expand } from './mcp_client/expand.js'
 /** Turns a manifest with `mcp` into a handler that calls one tool of a server. A start with servers that nobody calls loads no more than what names them. */
 const mcp: Adapter = async (contribution, adapterContext) => (await import('./mcp_client/handler.js')).handlerOf(contribution, adapterContext)
 mcp.expand = expand
-mcp.prove = async (contribution, adapterContext) => (await import('./mcp_client/prove.js')).mcpFaults(contribution, adapterContext)
 export default mcp

@@ -34,7 +34,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
         code = 2
         return
       }
-      const said = [...(probe || retry !== undefined ? await kernel.probe(retry) : kernel.diagnostics()), ...(await kernel.prove()), ...kernel.skills().diagnostics]
+      const said = [...(probe || retry !== undefined ? await kernel.probe(retry) : kernel.diagnostics()), ...kernel.skills().diagnostics]
       // A plugin that was changed is missed by its skills as by its tools; it is one thing to fix.
       const errors = new Set(said.filter(({ severity }) => severity === 'error').map(({ message }) => message))
       const once = said.filter(({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message))

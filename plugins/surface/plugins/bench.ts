@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { makeFolder, toText } from '../../../core/base/index.js'
-import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel, type Settings } from '../../../core/index.js'
+import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel, type SlotInfo } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { dataKeys } from '../../../core/schema/index.js'
 import { tempFolder } from '../../lib/base/index.js'
@@ -64,11 +64,8 @@ export const slotMeant = ({ kind, slot, name, manifest: { action, mcp } }: Contr
 /** The key that an adapter of somebody else serves. */
 export const foreignKey = ({ kind, manifest }: Contribution): string | undefined => (kind === 'action' ? dataKeys(manifest).find((key) => !['run', 'http', 'mcp'].includes(key)) : undefined)
 
-/** What can be told of the plugin by reading it, beside the servers of the user's settings; nothing of it runs and no server is started. */
-export function proveOnBench(setting: Setting, { mcp }: Settings): Promise<Diagnostic[]> {
-  const { servers } = (mcp ?? {}) as { servers?: NonNullable<NonNullable<Config['mcp']>['servers']> }
-  return onBench(setting, {}, servers ? { mcp: { servers } } : {}, (kernel) => kernel.prove(), 'plugins')
-}
+/** Lists the slots of the plugin and of the program; nothing of the plugin runs. */
+export const slotsOnBench = (setting: Setting): Promise<SlotInfo[]> => onBench(setting, {}, {}, async (kernel) => kernel.list(), 'plugins')
 
 /** What comes of importing every module of the plugin. */
 export const probe = (setting: Setting): Promise<Diagnostic[]> =>

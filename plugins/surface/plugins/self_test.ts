@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findProgram, searchPath, toText } from '../../../core/base/index.js'
+import { findProgram, isObject, searchPath, toText } from '../../../core/base/index.js'
 import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
 import { executes, foreignKey, onBench, probe, slotMeant, type Setting } from './bench.js'
 import { tempFolder } from '../../lib/base/index.js'
@@ -38,10 +38,17 @@ export async function tryAll(setting: SelfTestContext): Promise<Tried[]> {
   const rows: Tried[] = []
   for (const contribution of setting.inspection.contributions) {
     const row: Tried = { id: contribution.id, examples: noCounts(), errors: [] }
-    for (const [index, example] of ((contribution.manifest.examples ?? []) as JsonObject[]).entries()) {
+    const { example: quoted, examples = [] } = contribution.manifest
+    for (const [index, example] of examples.entries()) {
       const { outcome, reason } = await runExample(contribution, example, setting)
       row.examples[outcome] += 1
       if (outcome === 'failed') row.errors.push(`example ${index + 1}${typeof example['title'] === 'string' ? ` (${example['title']})` : ''}: ${reason}`)
+    }
+    // Texts of errors quote it, so it has to be an input that is taken.
+    if (isObject(quoted)) {
+      const { outcome, reason } = await runExample(contribution, { input: quoted }, setting)
+      row.examples[outcome] += 1
+      if (outcome === 'failed') row.errors.push(`\`example\`: ${reason}`)
     }
     rows.push(row)
   }

@@ -4,7 +4,8 @@ import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Diagnostic, Io, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import { documentText, oneLine, paint, printable, say } from '../../lib/terminal/index.js'
-import { proveOnBench } from './bench.js'
+import { checkReferences } from '../../lib/values/index.js'
+import { slotsOnBench } from './bench.js'
 import { surroundings } from './install.js'
 import { runConfined } from './sandboxed.js'
 import { noCounts, tryAll, type ExampleCounts } from './self_test.js'
@@ -28,14 +29,10 @@ export async function validatePlugin(kernel: Kernel, path: string, { run = false
   const sound = [...rows.values()].every(({ errors }) => errors.length === 0)
   if (sound) {
     const context = { path: place, inspection, run, io }
-    for (const { code, message, hint, files } of await proveOnBench(context, kernel.settings)) {
-      // What an example comes to is tried below.
-      if (code === 'VT_MANIFEST_EXAMPLE') continue
-      const [place = ''] = files
-      const owner = inspection.contributions.find(({ file }) => place === file || place.startsWith(`${file}:`))
-      rows.get(owner?.id ?? '')?.errors.push(`${relative(inspection.root, place)}: ${message} ${hint ?? ''}`.trimEnd())
-    }
-    for (const { id, manifest } of inspection.contributions) {
+    const inputs = new Map((await slotsOnBench(context)).map(({ slot, input }) => [slot, input]))
+    for (const contribution of inspection.contributions) {
+      const { id, manifest, slot = '' } = contribution
+      rows.get(id)?.errors.push(...(await checkReferences(contribution, inputs.get(slot) ?? manifest.input ?? {})))
       const program = manifest.run?.[0]
       // What this machine lacks is no fault of the plugin.
       const absent = typeof program === 'string' && /^[^/\\{]+$/.test(program) && !findProgram(program, searchPath(io.env['PATH'], kernel.workspace))

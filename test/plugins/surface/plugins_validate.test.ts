@@ -122,6 +122,56 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     expect(await validate({ 'p/readme.md': '' }, 'p')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringMatching(/holds no manifest/)] }] })
   })
 
+  it('names placeholders and programs that do not exist, with file, line and the fix', async () => {
+    const manifest = (name: string, field: string, rest: string) =>
+      `name: ${name}\ndescription: Does it.\ninput: { properties: { ${field}: { type: string } } }\n${rest}\n`
+    const url = 'https://api.example.org/items'
+    const wrong: Record<string, { rest: string; line: number; text: string }> = {
+      run: { rest: "run: [echo, '{ctiy}']", line: 4, text: "run refers to {ctiy}, which `input` does not declare. Write 'city', or" },
+      branch: { rest: "run: [echo, { if: other, then: ['{city}'] }]", line: 4, text: 'run.if refers to {other}, which `input` does' },
+      each: { rest: "run: [echo, { each: city, args: ['{item}', '{itm}'] }]", line: 4, text: 'run.args refers to {itm}' },
+      option: { rest: "run: [echo, '{$option.tone}']\noptions: { properties: { tones: {} } }", line: 4, text: "Write 'tones', or declare" },
+      stdin: { rest: "run: [cat]\nstdin: '{b}'", line: 5, text: 'stdin refers to {b}, which `input` does not declare. Declare it' },
+      env: { rest: 'run: [env]\nenv: { TONE: { input: tone } }', line: 5, text: 'env.TONE.input refers to {tone}' },
+      path: { rest: `http: { url: '${url}/{id}' }`, line: 4, text: 'http.url refers to {id}' },
+      query: { rest: `http:\n  url: ${url}\n  query: { q: '{ctiy}' }`, line: 6, text: "http.query.q refers to {ctiy}" },
+      body: { rest: `http:\n  url: ${url}\n  body: { json: { input: x, a: ['{q}'] } }`, line: 6, text: 'http.body.json.a refers to {q}' },
+      not_executable: { rest: 'run: [./tool.sh]', line: 4, text: "'./tool.sh' is no executable file. Run `chmod +x ./tool.sh`" },
+      absent: { rest: 'run: [./nowhere.sh]', line: 4, text: "'./nowhere.sh' does not exist. Name a file of the plugin" },
+      windows: { rest: "run: ['C:\\tools\\x.exe']", line: 4, text: 'does not exist. Name a file of the plugin, relative to its folder, with slashes.' },
+    }
+    const right: Record<string, string> = {
+      nested: "run: [echo, { each: city, args: ['{item}'] }, { json: city }, '{city...}', '{$workspace}', '{{city}}']",
+      sent: `http: { url: '${url}/{city}', headers: { h: { command: ['{x}'] } }, body: { json: { if: x, city: '{city}' } } }`,
+      wired: "run: [cat]\nstdin: { json: $input }\nenv: { A: '{a}', B: { input: city } }",
+    }
+    const rows = [...Object.entries(wrong).map(([name, { rest }]) => [name, rest]), ...Object.entries(right)] as [string, string][]
+    const files = Object.fromEntries(rows.map(([name, rest]) => [`p/vtcode/${name}.yaml`, manifest(name, 'city', rest)]))
+    const { code, contributions } = await validate({ ...files, 'p/tool.sh': '#!/bin/sh\n' }, 'p')
+    expect(code).toBe(1)
+    for (const [name, { line, text }] of Object.entries(wrong)) {
+      const [fault = '', ...more] = contributions.find(({ id }) => id === `p:${name}`)!.errors
+      expect([fault.startsWith(`vtcode/${name}.yaml:${line}:`), more], fault).toEqual([true, []])
+      expect(fault).toContain(text)
+    }
+    const sound = contributions.filter(({ errors }) => errors.length === 0)
+    expect(sound.map(({ id }) => id.slice(2)).sort()).toEqual(Object.keys(right).sort())
+  })
+
+  it('tries the example that texts of errors quote, and shows what a template refuses', async () => {
+    const head = 'description: Does it.\ninput: { properties: { a: { type: string } } }\n'
+    const { contributions } = await validate({
+      'p/vtcode/quoted.yaml': `name: quoted\n${head}example: { b: 1 }\nrun: [echo]\n`,
+      'p/vtcode/code.yaml': `name: code\n${head}example: { a: x }\nrun: [sh, -c, 'echo {a}']\n`,
+      'p/vtcode/right.yaml': `name: right\n${head}example: { a: x }\nrun: [echo, '{a}']\n`,
+    }, 'p')
+    expect(contributions).toMatchObject([
+      { id: 'p:code', errors: [expect.stringMatching(/^`example`: .*code of an interpreter/)], examples: { failed: 1 } },
+      { id: 'p:quoted', errors: [expect.stringMatching(/^`example`: .*Unknown property 'b'/)], examples: { failed: 1 } },
+      { id: 'p:right', errors: [], examples: { passed: 1 } },
+    ])
+  })
+
   it('reads packages of other programs; --strict wants nothing left out', async () => {
     const files = { 'p/.claude-plugin/plugin.json': '{"name":"p"}', 'p/bin/tool': 'x', 'p/skills/one/SKILL.md': '---\nname: one\ndescription: One.\n---\nx\n' }
     expect(await validate(files, 'p')).toMatchObject({ code: 0, format: 'Claude Code', skills: ['one'] })
