@@ -1,5 +1,5 @@
 import { redactText } from './secrets.js'
-import { inert, inertJson, toText, visibleLine } from './visible.js'
+import { inert, toText, visibleLine } from './visible.js'
 import type { Diagnostic, JsonObject, Next, Problem } from './types.js'
 
 type Row = [message: string, hint: string, retryable?: true]
@@ -47,10 +47,10 @@ export const codes = {
   VT_AGENT_NONE: ["{slot} belongs to an agent's conversation.", 'Nothing was done. The agent calls it: `vtcode exec`, `vtcode ask`, `vtcode chat`.'],
   VT_CALL_DEPTH: ['Calls are nested more than {limit} deep at {slot}.', 'A plugin calls itself through another; `vtcode plugins list` shows the chain.'],
   VT_PATH_OUTSIDE: ["'{path}' leads outside the workspace.", 'Use a path inside the workspace.'],
-  VT_PATH_NOT_FOUND: ["'{path}' does not exist{similar}.", 'Use {slot:unified_search/list {}} to see what is there.'],
+  VT_PATH_NOT_FOUND: ["'{path}' does not exist{similar}.", 'Use {slot:unified_search/list} to see what is there.'],
   VT_PATH_EXISTS: ["'{path}' exists already.", 'Choose another name, or say that it is to be overwritten.'],
-  VT_PATH_IS_DIRECTORY: ["'{path}' is a directory; a file is needed.", 'List it with {slot:unified_search/list {"path":"{path}"}}.'],
-  VT_PATH_NOT_DIRECTORY: ["'{path}' is not a directory.", 'Use the path of a directory, or read the file with {tool:unified_file/read}.'],
+  VT_PATH_IS_DIRECTORY: ["'{path}' is a directory; a file is needed.", 'List it with {slot:unified_search/list}.'],
+  VT_PATH_NOT_DIRECTORY: ["'{path}' is not a directory.", 'Use the path of a directory. Read a file with {slot:unified_file/read}.'],
   VT_PATH_NOT_EMPTY: ["The directory '{path}' is not empty.", 'Say {field:recursive}: true to delete it with everything in it.'],
   VT_PATH_SPECIAL: ["'{path}' is a {kind}; only regular files and directories are opened.", 'It cannot be read as a file; leave it out.'],
   VT_PATH_PERMISSION: ["The operating system refuses '{path}' ({reason}).", 'Ask the user to change its permissions, or leave it out.'],
@@ -123,13 +123,11 @@ export const codes = {
 export type Code = keyof typeof codes
 export type Values = Record<string, string | number | undefined>
 
-// These are templates of ours and of plugins themselves; every other value may hold text of others, which is never rendered as one.
-const templates = new Set(['example', 'way'])
 const fill = (text: string, values: Values): string => {
   const shown = (key: string): string => (key === 'path' || key === 'similar' ? visibleLine(toText(values[key] ?? '')) : toText(values[key] ?? ''))
-  const valueOf = (key: string): string => (templates.has(key) ? shown(key) : inert(shown(key)))
-  // Values between quotes are escaped as JSON.
-  return text.replace(/"\{(\w+)\}"/g, (_, key: string) => inertJson(JSON.stringify(toText(values[key] ?? '')))).replace(/\{(\w+)\}/g, (_, key: string) => valueOf(key)).trim()
+  // `way` is the template of a policy. Every other value may hold text of others, which is never rendered as one.
+  const valueOf = (key: string): string => (key === 'way' ? shown(key) : inert(shown(key)))
+  return text.replace(/\{(\w+)\}/g, (_, key: string) => valueOf(key)).trim()
 }
 
 /** The texts of a code; an unknown code has none. */

@@ -17,7 +17,7 @@ export { GrowingText, keepSecret, keepSecretsOf, looksSecret, redact, redactText
 export { byBytes, homeOf, realPathOf, sealOf, sha256, userOf, type Seal } from './seal.js'
 export { keepNewest, makeFolder, writeState, writeStateSync } from './state_file.js'
 export { likest, nearest } from './suggest.js'
-export { block, inert, inertJson, shortLine, toText, visible, visibleJson, visibleLine, visibleProgress, visibleText, withoutInvisible } from './visible.js'
+export { block, inert, shortLine, toText, visible, visibleJson, visibleLine, visibleProgress, visibleText, withoutInvisible } from './visible.js'
 export type { Contribution, ContributionInfo, Inference, Kind, Layer, Manifest, PluginFolder, PromptArgument, Stage, State } from './manifest_types.js'
 export {
   isObject, type Call, type CallTool, type ContentBlock, type Diagnostic, type Effect, type Failure, type Json, type JsonObject, type Launch, type ManifestEntry, type Mode, type Next, type Notice,

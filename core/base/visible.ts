@@ -36,9 +36,7 @@ export function shortLine(text: string, most: number): string {
 
 /** Text of others within a template: what looks like the name of a tool there is rendered by nobody. */
 export const inert = (text: string): string => text.replace(templated, '{ ')
-/** The same within JSON, where an escape keeps the value as it is. */
-export const inertJson = (document: string): string => document.replace(templated, '\\u007b')
-const templated = /\{(?=(?:slot|tool):)/g
+const templated = /\{(?=(?:slot|tool|field):)/g
 
 /** Text of others in a block of a prompt that ends where we end it: a mark of the same name in it opens and closes nothing. */
 export function block(name: string, content: string, attributes: Readonly<Record<string, string>> = {}): string {

@@ -64,7 +64,9 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
 
 /** Where the settings require a sandbox, our own commands run in it; programs that a plugin starts are not confined. */
 const unconfined = ({ id }: Contribution): VtError =>
-  problem('VT_PLUGIN_REQUIRES', { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' }, { hint: '{tool:unified_exec/run} runs commands in the sandbox.' })
+  problem('VT_PLUGIN_REQUIRES', { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' }, {
+    hint: 'Run commands in the sandbox with {slot:unified_exec/run}.',
+  })
 
 function gateOf(gates: Map<Contribution, Semaphore>, contribution: Contribution): Semaphore {
   let gate = gates.get(contribution)

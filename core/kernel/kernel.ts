@@ -78,8 +78,7 @@ function described(generation: Generation, name: string): ReturnType<Kernel['des
 /** A tool in the form for a model, which is told of no other that it does not have. */
 function shown(generation: Generation, tool: ToolInfo, reader: Reader = {}): ToolInfo | undefined {
   const words = wordsFor(generation.registry, undefined, reader)
-  const description = tool.description.split('\n').flatMap((line) => speak(line, words) || (line === '' ? [line] : [])).join('\n')
-  return withSkills({ ...tool, description }, generation, (text) => speak(text, words))
+  return withSkills({ ...tool, description: speak(tool.description, words) }, generation, (text) => speak(text, words))
 }
 
 async function surfaceOf({ registry, loader }: Generation, verb: string): Promise<SurfaceMain | undefined> {

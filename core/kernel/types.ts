@@ -130,7 +130,7 @@ export interface Kernel {
    * `apart` gives what only reads a name beside the tool that also changes; `mode` leaves out what its manifest keeps for others.
    */
   tools(how?: { audience?: string; only?: readonly string[]; mode?: Mode; lean?: boolean; apart?: boolean }): ToolInfo[]
-  /** A text that names tools as `{slot:tool/action}`, in the words in which a model is shown them; a clause about one that is not shown is left out. */
+  /** Renders a text that names tools as `{slot:tool/action}`. A sentence that names a tool which is not shown is left out. */
   told(text: string, how?: { apart?: boolean }): string
   contributions(): ContributionInfo[]
   /** Every folder of a plugin that was found, whatever became of what it holds. */

@@ -37,5 +37,5 @@ function catalogueText(skills: readonly Skill[], budget: number, speak: (text: s
     shown.push(line)
   }
   const more = lines.length - shown.length
-  return [...shown, ...(more > 0 ? [speak(`${more} more: call {tool:list_skills}.`)] : [])].join('\n')
+  return [...shown, ...(more > 0 ? [speak(`${more} more: call {slot:list_skills}.`)] : [])].join('\n')
 }

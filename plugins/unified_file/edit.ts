@@ -80,7 +80,7 @@ function apply(changes: Changes, { old_str, new_str, replace_all = false }: Edit
     throw problem(
       'VT_INPUT_INVALID',
       { problem: "'old_str' is empty; there is nothing to find." },
-      { hint: 'Use {slot:unified_file/write} for a new file; or {tool:apply_patch} to insert lines.' },
+      { hint: 'Use {slot:unified_file/write} for a new file. Use {slot:apply_patch} to insert lines.' },
     )
   }
   if (old_str === new_str) return noChange(path)
@@ -108,7 +108,7 @@ function notFound(path: string, bytes: Buffer, old: string): Failure {
   const whole = lineAt(bytes, bytes.length) <= 400
   const next: Next | undefined = best ? readOf(path, around(best.line_number, best.end_line, 3)) : whole ? readOf(path) : undefined
   const differs = best?.differs_in.replaceAll('_', ' ')
-  const hint = best && `Line ${best.line_number} comes nearest and differs in ${differs}; copy {field:old_str} exactly from a fresh read.`
+  const hint = best && `Line ${best.line_number} comes nearest and differs in ${differs}. Copy {field:old_str} exactly from a fresh read.`
   return fail('VT_EDIT_NOT_FOUND', `'${path}' does not contain ${quote(old)}.`, {
     details: { near },
     ...(next && { next }),

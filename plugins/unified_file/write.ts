@@ -48,8 +48,8 @@ function modeOf({ input, given }: Call<WriteInput>): Mode {
 const refuseExisting = (path: string): Result =>
   fail('VT_PATH_EXISTS', `'${path}' exists already.`, {
     hint:
-      'Give {field:mode}: "overwrite" to replace all of it, "append" to add to its end, "skip_if_exists" to leave it; ' +
-      '{slot:unified_file/edit} changes a part of it.',
+      'Give {field:mode}: "overwrite" to replace all of it, "append" to add to its end, "skip_if_exists" to leave it. ' +
+      'Change a part of it with {slot:unified_file/edit}.',
     next: readOf(path),
   })
 

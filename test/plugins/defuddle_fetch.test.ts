@@ -42,7 +42,7 @@ describe('the service', () => {
     await reader.fetch()
     const { error } = await reader.fetch()
     expect(error).toMatchObject({ code: 'VT_WEB_CAP', retryable: false, next })
-    expect(error.hint).toContain('next')
+    expect(error.hint).toBe('Waiting does not help. Fetch the page from here with unified_search web.')
     expect((await reader.fetch({}, 'another')).ok).toBe(true)
     expect(reader.server.seen.length).toBe(2)
   })

@@ -27,7 +27,9 @@ const asRefusal = ({ code, message, extra }: AgentError): Result => ({ ok: false
 /** Nobody of this name does a part; says who does. */
 export function unknownPart(id: string, children: readonly ChildStatus[]): AgentError {
   const known = children.map((child) => child.id).join(', ') || 'none'
-  return new AgentError('VT_AGENT_UNKNOWN', `There is no agent '${id.slice(0, 64)}' at work here; known: ${known}.`, { hint: `Name one of these; {slot:${agentsTool}/list} shows them.` })
+  return new AgentError('VT_AGENT_UNKNOWN', `There is no agent '${id.slice(0, 64)}' at work here; known: ${known}.`, {
+    hint: `Name one of these. See them with {slot:${agentsTool}/list}.`,
+  })
 }
 /** Why a conversation that is so deep starts no agents. */
 export function tooDeep({ enabled, max_depth }: { enabled: boolean; max_depth: number }, depth: number): AgentError {

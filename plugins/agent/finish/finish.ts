@@ -252,7 +252,9 @@ export class Finish implements Completion {
   }
 }
 
-const none = fail('VT_TASK_INDEX', 'There is no tracker yet.', { hint: 'Begin one with {slot:task_tracker/create {"title":"…","items":["…"]}}.' })
+const none = fail('VT_TASK_INDEX', 'There is no tracker yet.', {
+  hint: 'Begin one with {slot:task_tracker/create}: give a title and items.',
+})
 
 function shown(tracker: Tracker): Result {
   const several = tracker.items.filter(({ status }) => status === 'in_progress').length > 1

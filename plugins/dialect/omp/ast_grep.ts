@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { ok, problem, type Context, type Handler, type JsonObject } from '../../../core/index.js'
+import { ok, problem, type Context, type Handler, type JsonObject, type Next } from '../../../core/index.js'
+import { nextCall } from '../../lib/base/index.js'
 import { loadedIn, pathOf } from '../../lib/skills/index.js'
 
 interface Input {
@@ -61,12 +62,19 @@ export default astGrep
 function ofSkill(path: string, { host, session, workspace }: Context): string {
   const [, name, file] = /^\s*skill:\/\/([^/]+)\/(.+?)\s*$/.exec(path) ?? []
   if (name === undefined) return path
-  const refuse = (problem_: string, hint?: string) => problem('VT_INPUT_INVALID', { problem: `'${path.trim()}' ${problem_}` }, hint === undefined ? {} : { hint })
+  const refuse = (what: string, extra?: { hint: string; next?: Next }) =>
+    problem('VT_INPUT_INVALID', { problem: `'${path.trim()}' ${what}` }, extra)
   if (/[*?[{]/.test(file!)) throw refuse('holds a pattern; a URL names one file.')
   const skill = host.skills().find(name)
-  if (!skill || !loadedIn(session).has(skill.id)) throw refuse('is of a skill that is not loaded.', `Load it with {slot:load_skill ${JSON.stringify({ name })}}.`)
+  if (!skill || !loadedIn(session).has(skill.id)) {
+    const next = nextCall('skill', { name })
+    throw refuse('is of a skill that is not loaded.', { hint: 'Load it with {slot:load_skill}.', next })
+  }
   const folder = pathOf(skill.folder, workspace)
-  if (isAbsolute(folder)) throw refuse('is outside the workspace.', 'Only skills of the workspace are searched; {tool:load_skill_resource} reads files of others.')
+  if (isAbsolute(folder)) {
+    const hint = 'Name a file of a skill of the workspace. Read files of other skills with {slot:load_skill_resource}.'
+    throw refuse('is outside the workspace.', { hint })
+  }
   const way = join(folder, file!)
   if (!way.startsWith(`${folder}/`) || !existsSync(join(workspace.root, way))) throw refuse('is no file of the skill.')
   return way

@@ -76,7 +76,7 @@ export const tooLargeToChange = (path: string, size: number): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
     message: `'${path}' has ${size} bytes; files up to ${largest} are changed in place.`,
-    hint: 'Read a part of it, and change the file with a program through {tool:unified_exec/run}.',
+    hint: 'Read a part of it, and change the file with a program through {slot:unified_exec/run}.',
     retryable: false,
     details: { size_bytes: size, limit_bytes: largest },
   })

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { inertJson, ok, problem, type Call } from '../../../core/base/index.js'
+import { ok, problem, type Call } from '../../../core/base/index.js'
 import type { Context, Handler } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { codePoints, pluralized, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, slotRefusal, remarks } from '../base/index.js'
@@ -70,7 +70,8 @@ const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): P
 
 const emptyPattern = (path: string) =>
   problem('VT_INPUT_INVALID', { problem: "'pattern' is empty; it would match every line." }, {
-    hint: `To look at a file: {slot:unified_file/read {"path":"…"}}; at a directory: {slot:unified_search/list ${inertJson(JSON.stringify({ path }))}}.`,
+    hint: 'Read a file with {slot:unified_file/read}. List a directory with {slot:unified_search/list}.',
+    next: nextCall('list', { path }),
   })
 
 interface Part extends Counted {

@@ -31,10 +31,14 @@ export const largestParsed = 8 * 1024 * 1024
 export const parserMemory = 1024 ** 3
 /** A parser needs many times the memory of what it reads. */
 export const tooLargeToParse = (path: string, bytes: number): VtError =>
-  slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${largestSearched} are parsed.`, { hint: 'Search it with {slot:unified_search/grep}; or read it in pages with {tool:unified_file/read}.' })
+  slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${largestSearched} are parsed.`, {
+    hint: 'Search it with {slot:unified_search/grep}. Read it in pages with {slot:unified_file/read}.',
+  })
 /** A file whose parser does not come to an end. */
 export const tooHardToParse = (path: string): VtError =>
-  slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with {slot:unified_search/grep}; or read a part of it with {tool:unified_file/read}.' })
+  slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, {
+    hint: 'Search it with {slot:unified_search/grep}. Read a part of it with {slot:unified_file/read}.',
+  })
 /** Where a walk stops; `least_seconds` it may take however long an engine took before. */
 export const walkLimits = { entries: 200_000, depth: 64, seconds: 10, least_seconds: 2 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */

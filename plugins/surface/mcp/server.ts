@@ -18,7 +18,7 @@ const capabilities = {
 const instructions = [
   'Tools for the code of one workspace; paths are relative to its root.',
   'Before you read a file or folder that you do not know, use {slot:unified_search/outline}. Then {slot:unified_file/read} reads the lines that you need.',
-  'To find text, use {slot:unified_search/grep} first; {slot:unified_search/list} is for names of files.',
+  'To find text, use {slot:unified_search/grep} first. Use {slot:unified_search/list} for names of files.',
   'To find code by its shape, use {slot:unified_search/structural}.',
   'Change files with {slot:unified_file/edit}.',
   'A failed call says what to do next.',

@@ -99,7 +99,7 @@ async function executor(context: Context, call: Call, wanted: WantedRun, folder:
   if (unheld !== undefined) {
     const path = relative(root, unheld.path) || '.'
     throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${path}' as it is: ${unheld.why}.`, {
-      hint: 'Nothing was run. Put what it leads to in its place, or ask the user with {field:sandbox_permissions}: require_escalated and a justification.',
+      hint: 'Nothing was run. Put what it leads to in its place. To ask the user, give {field:sandbox_permissions}: require_escalated and a justification.',
     })
   }
   const before = strict ? await checkpointBefore(context, call.id) : undefined

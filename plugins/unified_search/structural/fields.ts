@@ -63,5 +63,4 @@ function checkExpansions(fix: StructuralInput['fix_config'] = { template: '' }):
 const notAllowed = (field: string, takers: Workflow[], workflow: Workflow) =>
   problem('VT_INPUT_NOT_ALLOWED', { field, owner: `workflow ${takers.join(', ')}`, slot: `workflow ${workflow}` })
 
-const missing = (fields: string) =>
-  problem('VT_INPUT_MISSING', { fields, example: 'Example: {slot:unified_search/structural {"lang":"ts","pattern":"console.log($A)","path":"src"}}' })
+const missing = (fields: string) => problem('VT_INPUT_MISSING', { fields })

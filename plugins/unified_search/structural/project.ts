@@ -15,7 +15,7 @@ export async function askProject(context: Context, input: StructuralInput, args:
   const config = await readConfig(context, input.config_path)
   if (!config) {
     throw slotRefusal('VT_SEARCH_CONFIG_MISSING', `'${input.config_path}' not found.`, {
-      hint: 'Create it with at least "ruleDirs:\\n- rules"; the ast-grep skill shows how. `next` tells what is there.',
+      hint: 'Create it with at least "ruleDirs:\\n- rules"; the ast-grep skill shows how.',
       next: inspectCall(input.config_path),
       details: { discovered_configs: await discoverProjects(context, input.path) },
     })

@@ -87,7 +87,7 @@ export async function structuralSubjects(context: Context, input: StructuralInpu
   if (strange.length > 0) {
     const problem = `The extension of ${some(strange.map((path) => `'${path}'`))} is of no language that is served`
     const served = patternLanguages.map(({ id }) => id).join(' ')
-    const hint = 'Name files of these languages; {field:lang} says the language of others.'
+    const hint = 'Name files of these languages. Give {field:lang} for others.'
     if (files.size === 0) throw slotRefusal('VT_SEARCH_LANG', `${problem}; served: ${served}.`, { hint })
     notices.push(notice('VT_SEARCH_LANG_SKIPPED', `${problem}; give lang to have it searched.`))
   }

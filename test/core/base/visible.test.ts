@@ -65,7 +65,7 @@ describe('a block of a prompt', () => {
 
 describe('text of others within a hint', () => {
   it('is never rendered as the name of a tool', async () => {
-    expect(inert('a {slot:unified_file/read} {tool:x} {other}')).toBe('a { slot:unified_file/read} { tool:x} {other}')
+    expect(inert('a {slot:unified_file/read} {tool:x} {field:y} {other}')).toBe('a { slot:unified_file/read} { tool:x} { field:y} {other}')
     const named = '{tool:unified_exec/run}; {slot:gone}'
     await using plugins = await tempWorkspace({
       'warns.yaml': 'name: warns\ndescription: Warns.\neffects: [read]\ninput: {}\nmodule: ./warns.js\n',
@@ -75,7 +75,7 @@ describe('text of others within a hint', () => {
     const refused = await vt.call('unified_file', { action: 'read', path: named })
     const { hint, message } = refused.ok ? { hint: '', message: '' } : refused.error
     expect(message).toContain('{ tool:unified_exec/run}; { slot:gone}')
-    expect(hint).toContain(`List it with unified_search {"action":"list","path":"\\u007btool:unified_exec/run}; \\u007bslot:gone}"}`)
+    expect(hint).toBe('List it with unified_search list.')
     expect((await vt.call('warns', {})).notices).toEqual([{ code: 'MINE', message: `It says ${named}.` }])
     const changed = await vt.call('unified_file', { action: 'edit', path: `${named}/b`, old_str: 'a', new_str: 'b' })
     expect(changed).toMatchObject({ ok: false, error: { details: { say: expect.stringContaining("'{ tool:unified_exec/run}; { slot:gone}/b' does not exist") } } })

@@ -12,15 +12,14 @@ const hintOf = async (booted: Booted, tool: string, input: object): Promise<stri
 describe('a hint names other tools', () => {
   it('by their own names where the tool was called by its own', async () => {
     await using booted = await boot()
-    expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'src' })).toBe('List it with unified_search {"action":"list","path":"src"}.')
-    expect(await hintOf(booted, 'unified_exec', { action: 'poll', session_id: 'run-00000000' })).toContain('`unified_exec list` shows live sessions.')
+    expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'src' })).toBe('List it with unified_search list.')
+    expect(await hintOf(booted, 'unified_exec', { action: 'poll', session_id: 'run-00000000' })).toContain("See live sessions with `unified_exec list`.")
   })
 
-  it('in the dialect that was called, with the input in its words', async () => {
+  it('in the dialect that was called', async () => {
     await using booted = await boot({ config: { policy: { allow: ['net'] } } as never })
-    expect(await hintOf(booted, 'read_file', { path: 'src' })).toBe('List it with list_files {"path":"src"}.')
-    expect(await hintOf(booted, 'read_file_range', { path: 'gone', start_line: 1 })).toBe('Use list_searchable_files {} to see what is there.')
-    // An alias that needs more than a hint knows is named without an input.
+    expect(await hintOf(booted, 'read_file', { path: 'src' })).toBe('List it with list_files.')
+    expect(await hintOf(booted, 'read_file_range', { path: 'gone', start_line: 1 })).toBe('Use list_searchable_files to see what is there.')
     expect(await hintOf(booted, 'read_url', { url: 'file:///etc/hosts' })).toBe('Read files of the workspace with read_file_range.')
     // Where the dialect has no word, the tool that is shown goes by its own.
     expect(await hintOf(booted, 'run_shell', { program: 'touch', args: ['z'] })).toMatch(/^Nothing was done\. Use list_searchable_files or read_file_range to inspect the workspace, or request_user_input to ask the user\. /)
@@ -28,9 +27,9 @@ describe('a hint names other tools', () => {
 
   it('by the names that are shown, with each action a tool of its own too', async () => {
     await using booted = await boot({ dialects: ['each'] })
-    expect(await hintOf(booted, 'unified_file_read', { path: 'src' })).toBe('List it with unified_search_list {"path":"src"}.')
+    expect(await hintOf(booted, 'unified_file_read', { path: 'src' })).toBe('List it with unified_search_list.')
     await using classic = await boot({ dialects: ['classic'] })
-    expect(await hintOf(classic, 'read_file', { path: 'src' })).toBe('List it with list_files {"path":"src"}.')
+    expect(await hintOf(classic, 'read_file', { path: 'src' })).toBe('List it with list_files.')
     expect(await hintOf(classic, 'run_terminal_cmd', { command: ['touch', 'z'] })).not.toMatch(/unified_|request_user_input|\{(?:slot|tool):/)
   })
 
@@ -39,14 +38,9 @@ describe('a hint names other tools', () => {
     expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'src' })).toBe('')
   })
 
-  it('with a path that has quotes as valid JSON', async () => {
-    await using booted = await boot({ files: { 'a"b }/c.txt': 'x' } })
-    expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'a"b }' })).toBe('List it with unified_search {"action":"list","path":"a\\"b }"}.')
-  })
-
   it('in the words of whoever called, however deep the call is that failed', async () => {
     await using booted = await boot({ files: { ...files, 'blob.ts': '\0' } })
-    expect(await hintOf(booted, 'grep_search', { mode: 'similarity', reference_file: 'gone.ts' })).toBe('Use list_files {} to see what is there.')
+    expect(await hintOf(booted, 'grep_search', { mode: 'similarity', reference_file: 'gone.ts' })).toBe('Use list_files to see what is there.')
   })
 
   it('in no answer as a template', async () => {
@@ -58,20 +52,20 @@ describe('a hint names other tools', () => {
 })
 
 describe('a template', () => {
-  const some: Words = { slot: (id, how) => (id === 'gone' ? undefined : plainWords.slot(id, how)), field: (name) => (name === 'gone' ? undefined : name) }
-  it('loses the clause about what is not served, and keeps the others as sentences', () => {
-    expect(speak('Read {tool:a/b}; or call {slot:gone}.', some)).toBe('Read a.')
-    expect(speak('Call {slot:gone}; or read {slot:a/b}. Then go on.', some)).toBe('Or read a b. Then go on.')
-    expect(speak('Call {slot:gone {"x":"}}"}}.', some)).toBe('')
-    expect(speak('Give {field:more}; or {field:gone}: true.', some)).toBe('Give more.')
+  const some: Words = { slot: (id, how) => (id === 'gone' ? undefined : plainWords.slot(id, how)), field: (name) => (name === 'gone' ? undefined : name), call: plainWords.call }
+  it('loses each sentence about what is not served, and each line of which nothing remains', () => {
+    expect(speak('Read {tool:a/b}. Call {slot:gone}.', some)).toBe('Read a.')
+    expect(speak('Call {slot:gone}; or read {slot:a/b}. Then go on.', some)).toBe('Then go on.')
+    expect(speak('Give {field:more}, or {field:gone}: true.', some)).toBe('')
+    expect(speak('Reads.\nSee {slot:gone}.\n\nFor v1.2 call {slot:a/b}.', some)).toBe('Reads.\n\nFor v1.2 call a b.')
   })
   it('is a text like any other where its form is not kept', () => {
-    for (const text of ['{slot:', '{slot:a/b', '{slot:a/b nonsense}', '{slot:a/b {"x":}}', '{ slot:a }', '{slot:A}']) expect(speak(text, some)).toBe(text)
-    expect(speak('{slot:a/b {"x":{"y":"}}"}}} and {slot:a/b {}}', some)).toBe('a {"action":"b","x":{"y":"}}"}} and a {"action":"b"}')
+    for (const text of ['{slot:', '{slot:a/b', '{slot:a/b nonsense}', '{slot:a/b {}}', '{ slot:a }', '{slot:A}']) expect(speak(text, some)).toBe(text)
   })
-  it('takes no time, whoever wrote it', () => {
-    const began = performance.now()
-    for (const text of ['{slot:a/b {'.repeat(370) + '}'.repeat(4122), '{slot:a/b {"'.repeat(682), `{slot:a/b {"${'\\"'.repeat(4000)}`, '{slot:a/b}'.repeat(800)]) expect(speak(text, some)).toBe(text)
-    expect(performance.now() - began).toBeLessThan(10_000)
+  it('asks for each name once, however often a text repeats it', () => {
+    let asked = 0
+    const counting: Words = { ...some, slot: (id) => (asked++, some.slot(id)) }
+    expect(speak('{slot:a/b}'.repeat(80_000), counting)).toBe('a b'.repeat(80_000))
+    expect(asked).toBe(1)
   })
 })

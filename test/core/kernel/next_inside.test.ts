@@ -30,14 +30,14 @@ describe('what was denied or asked about', () => {
   })
 })
 
-it('no failure and no answer of any plugin has a next call that leads out, and its hint speaks of none', async () => {
+it('no failure and no answer of any plugin has a next call that leads out', async () => {
   const calls = [['unified_file', 'read'], ['unified_file', 'edit'], ['unified_search', 'list'], ['unified_search', 'grep'], ['unified_search', 'outline'], ['unified_search', 'structural'], ['unified_exec', 'inspect']]
   const said = calls.flatMap(([tool, action]) => outside.slice(0, 3).map((path) => ({ tool, input: { action, ...(action === 'inspect' ? { spool_path: path } : { path }) } })))
   await using booted = await bootKernel({
     mode: 'auto',
     files: {
       'p/lead.yaml': 'action: demo/lead\neffects: [read]\ndescription: Leads somewhere.\nmodule: ./lead.js\ninput: { properties: { next: { type: object }, fails: { type: boolean } } }\nerrors: { DEMO_NO: { message: No., hint: Do that. } }\n',
-      'p/lead.js': "export default ({ input: { next, fails } }) => fails ? { ok: false, error: { code: 'DEMO_NO', message: 'No.', hint: 'Look. Make the call in `next`.', retryable: false, next } } : { ok: true, output: { next } }\n",
+      'p/lead.js': "export default ({ input: { next, fails } }) => fails ? { ok: false, error: { code: 'DEMO_NO', message: 'No.', hint: 'Look.', retryable: false, next } } : { ok: true, output: { next } }\n",
     },
     config: { manifests: ['builtin', './p'] },
   })

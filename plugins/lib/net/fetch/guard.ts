@@ -14,7 +14,7 @@ export function readUrl(text: string, base?: string): URL {
   const url = URL.canParse(text, base) ? new URL(text, base) : undefined
   if (!url) throw webFailure('VT_WEB_URL', `'${brief(text)}' is not a URL.`)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    const hint = url.protocol === 'file:' ? 'Read files of the workspace with {slot:unified_file/read {"path":"…"}}.' : ''
+    const hint = url.protocol === 'file:' ? 'Read files of the workspace with {slot:unified_file/read}.' : ''
     throw webFailure('VT_WEB_URL', `'${brief(text)}' is not http or https.`, hint ? { hint } : {})
   }
   if (url.username || url.password) throw webFailure('VT_WEB_URL', `The URL of ${url.hostname} holds a user name or password.`)
