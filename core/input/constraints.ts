@@ -17,8 +17,6 @@ const limited = {
   max_response_bytes: ['max_bytes'],
 } as const
 
-const joined = new WeakMap<Settings, Map<string, Constraint | undefined>>()
-
 /** Those of the settings and of policies in data, by name; where several speak under one name, the strictest of each. */
 function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): Record<string, Constraint> {
   const together = new Map<string, Constraint>()
@@ -31,14 +29,9 @@ export function constraintOf(settings: Settings, info: SlotInfo): Constraint | u
   const all = (settings.policy['constraints'] ?? {}) as Record<string, Constraint>
   const sandboxed = settings.policy['sandboxed_commands'] === 'allow' && executors(info).includes('sandbox_or_ask')
   if (!sandboxed && Object.keys(all).length === 0) return undefined
-  let bySlot = joined.get(settings)
-  if (!bySlot) joined.set(settings, (bySlot = new Map()))
-  if (!bySlot.has(info.slot)) {
-    const named = Object.entries(all).filter(([name]) => concerns(name, info))
-    const said = [...named.map(([, constraint]) => constraint), ...(sandboxed ? [{ sandbox_or_ask: true } as const] : [])]
-    bySlot.set(info.slot, said.length > 0 ? said.reduce(stricter) : undefined)
-  }
-  return bySlot.get(info.slot)
+  const named = Object.entries(all).filter(([name]) => concerns(name, info))
+  const said = [...named.map(([, constraint]) => constraint), ...(sandboxed ? [{ sandbox_or_ask: true } as const] : [])]
+  return said.length > 0 ? said.reduce(stricter) : undefined
 }
 
 /** Where commands of a slot may run. */

@@ -22,13 +22,5 @@ export function callRights(settings: Settings, { options, outer }: { options: Ca
 export function narrow(rights: CallRights, registry: Registry, { only }: CallOptions): void {
   if (only === undefined) return
   const left = rightsOfCall(registry, only)
-  rights.only = rights.only ? Object.freeze([...rights.only, left]) : alone(left)
-}
-
-const lists = new WeakMap<RightsLeft, readonly RightsLeft[]>()
-/** The same rights come with call after call. */
-function alone(left: RightsLeft): readonly RightsLeft[] {
-  const list = lists.get(left) ?? Object.freeze([left])
-  lists.set(left, list)
-  return list
+  rights.only = Object.freeze([...(rights.only ?? []), left])
 }

@@ -7,14 +7,6 @@ import { isShown, type Reader } from './rights.js'
 
 /** One tool with everything that is known of it: all its actions behind one flat schema. */
 export function toolInfo(tool: Tool): ToolInfo {
-  const there = infos.get(tool) ?? makeInfo(tool)
-  infos.set(tool, there)
-  return there
-}
-
-const infos = new WeakMap<Tool, ToolInfo>()
-
-function makeInfo(tool: Tool): ToolInfo {
   if (tool.only) return single(tool.name, tool.only)
   const slots = slotsOf(tool).filter(isListed)
   const parts = slots.map(({ info: { action, input } }) => ({ action: action!, properties: propertiesOf(portable(input)) }))

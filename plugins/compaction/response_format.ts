@@ -30,14 +30,9 @@ function concise(result: Result & { ok: true }, slot: SlotInfo): Result {
   return { ...result, output: prune(result.output, treeOf(slot.detailed)) as typeof result.output }
 }
 
-const trees = new WeakMap<readonly string[], Tree>()
-
 function treeOf(paths: readonly string[]): Tree {
-  const known = trees.get(paths)
-  if (known) return known
   const tree: Tree = new Map()
   for (const path of paths) plant(tree, path.split('/'))
-  trees.set(paths, tree)
   return tree
 }
 

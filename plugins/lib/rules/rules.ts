@@ -107,7 +107,7 @@ export function rulesOfSettings(blocks: Blocks, mode: Mode, place: RulePlace): R
   }
   if (!known) compiled.set(policy, base)
   const list = automation?.full_auto?.allowed_tools
-  return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...listed(list, place)] } : base
+  return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...parse(list, 'allow', place)] } : base
 }
 
 /** The entries of `policy.commands` that say `verdict`, as rules. */
@@ -118,13 +118,6 @@ function programs(entries: CommandEntry[] | undefined, verdict: 'deny' | 'ask' |
     tryExamples(rule, verdict, entry)
     return rule
   })
-}
-
-const lists = new WeakMap<RuleEntry[], Rule[]>()
-function listed(entries: RuleEntry[], place: RulePlace): Rule[] {
-  const rules = lists.get(entries) ?? parse(entries, 'allow', place)
-  lists.set(entries, rules)
-  return rules
 }
 
 // A deny or ask rule that cannot be read must not be lost: the policy fails, and with it every call. A lost allow only asks.

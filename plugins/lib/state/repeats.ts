@@ -1,4 +1,4 @@
-import { sha256, type Call, type Next, type Result, type RightsLeft } from '../../../core/base/index.js'
+import { sha256, type Call, type Next, type Result } from '../../../core/base/index.js'
 import type { Session } from '../../../core/kernel/index.js'
 
 /** What is remembered of a call that was made before in this session, in this mode, with this very input. */
@@ -91,23 +91,12 @@ export class Repeats {
 export const repeatsOf = (session: Session): Repeats => session.state('repeats', () => new Repeats())
 
 const deed = (call: Call, does: string): string => `${rightsOf(call)} ${call.slot} ${does}`
-/** A call is looked for before it runs, and noted after it. */
-const identities = new WeakMap<Call, string>()
-function identity(call: Call): string {
-  let known = identities.get(call)
-  if (known === undefined) identities.set(call, (known = `${call.mode} ${call.slot} ${JSON.stringify(Object.entries(call.input).sort(([a], [b]) => (a < b ? -1 : 1)))}`))
-  return known
-}
+const identity = ({ mode, slot, input }: Call): string =>
+  `${mode} ${slot} ${JSON.stringify(Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))}`
 
-const digests = new WeakMap<RightsLeft, string>()
 /** What was refused to a call with these rights may be allowed with others, or by a name that they leave. */
-const rightsOf = ({ mode, only, caller: { alias = '' } }: Call): string => (only ? [mode, alias, ...only.map(digestOfRights)].join(' ') : mode)
-
-function digestOfRights(left: RightsLeft): string {
-  const digest = digests.get(left) ?? sha256(JSON.stringify(left), 'base64')
-  digests.set(left, digest)
-  return digest
-}
+const rightsOf = ({ mode, only, caller: { alias = '' } }: Call): string =>
+  only ? [mode, alias, ...only.map((left) => sha256(JSON.stringify(left), 'base64'))].join(' ') : mode
 
 /** How long something took is no part of it. */
 const withoutTimes = (key: string, value: unknown): unknown => (key.endsWith('_ms') ? undefined : value)

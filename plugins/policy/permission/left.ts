@@ -43,16 +43,10 @@ async function beyondWrites(facts: CallFacts, writes: readonly string[], rules: 
   }
   const names = namesOfPlaces(call)
   if (names.length === 0) return `${may}, and ${call.slot} does not say what it writes.`
-  const outside = names.find((name) => !patternsOf(writes, facts).some((matches) => matches(name)))
+  const { root, user } = facts.workspace
+  const patterns = writes.map((glob) => pathPattern(glob, { root, home: user }))
+  const outside = names.find((name) => !patterns.some((matches) => matches(name)))
   return outside === undefined ? undefined : `${may}; '${outside}' is not one of them.`
-}
-
-const compiled = new WeakMap<readonly string[], ((path: string) => boolean)[]>()
-
-function patternsOf(writes: readonly string[], { workspace: { root, user } }: CallFacts): ((path: string) => boolean)[] {
-  const patterns = compiled.get(writes) ?? writes.map((glob) => pathPattern(glob, { root, home: user }))
-  compiled.set(writes, patterns)
-  return patterns
 }
 
 /** `Except(a, b)` in a sentence. */
