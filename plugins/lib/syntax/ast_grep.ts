@@ -18,9 +18,6 @@ export function astGrepPath({ root, home }: Pick<Workspace, 'root' | 'home'>): s
   return own ?? findProgram(program, searchPath(process.env['PATH'], root))
 }
 
-/** Whether this is the program of the npm package, which has the version that we were written for. */
-export const isPackaged = (program: string): boolean => program === packaged()
-
 /** The same; where there is none it is fetched, by what the settings say of the web. Throws InstallProblem. */
 export async function ensureAstGrep({ workspace, signal, settings }: Context): Promise<string> {
   return astGrepPath(workspace) ?? installUnasked(workspace.home, signal, settings['web'] as unknown as WebSettings)

@@ -4,158 +4,232 @@ import { tempFolder } from '../base/index.js'
 import type { Language } from './languages.js'
 import type { OutlineItem } from './outline.js'
 
-/** Before the name of what ast-grep's own rules pass over: it counts where no other item has that name. */
-const mark = '+'
-
 type Rule = Record<string, unknown>
-type Extractor = Rule & { id: string }
+type KindRule = Rule & { kind: string }
+
+/** One rule of `ast-grep outline --outline-rules` (ast-grep 0.51), which binds `$NAME`. */
+export interface Extractor {
+  id: string
+  language: string
+  role: 'item' | 'member'
+  symbolType: string
+  rule: KindRule
+  /** `$NAME` with or without a mark, or another word in its place. */
+  name: string
+  isImport?: boolean
+  isExported?: boolean
+  /** A member counts in items of these rules alone. */
+  parentRuleIds?: string[]
+  isPublic?: boolean
+  /** What a text holds where the rule finds something; for the library alone. */
+  needs: (string | RegExp)[]
+}
+type How = Partial<Extractor>
+
+/** Marks the name of a function without a body or a variable without a value: it counts where no other item has it. */
+const MARK = '+'
 
 const named: Rule = { field: 'name', pattern: '$NAME' }
-const variableNamed: Rule = { field: 'name', kind: 'identifier', pattern: '$NAME' }
-const within = (...kinds: string[]): Rule => kinds.reduceRight<Rule | undefined>((inside, kind) => ({ kind, stopBy: 'neighbor', ...(inside && { inside }) }), undefined)!
-const topLevel = within('program')
+const identifier: Rule = { ...named, kind: 'identifier' }
+const topLevel: Rule = { inside: { kind: 'program' } }
+const statements: Rule = { any: [{ kind: 'lexical_declaration' }, { kind: 'variable_declaration' }] }
+const anyOf = (...kinds: string[]): Rule => ({ any: kinds.map((kind) => ({ kind })) })
 
-/** Declarations with a field `name`, what they are called, and whether scripts without types have them. */
-const simple = [['function', 'function', true], ['class', 'class', true], ['interface', 'interface', false], ['type_alias', 'struct', false], ['enum', 'enum', false]] as const
+/** Reads the word alone: to ask each part of a statement for its text takes time by the square of its length. */
+const isConst: Rule = { has: { field: 'kind', regex: '^const$' } }
+const VARIABLES = [['constant', isConst], ['variable', { not: isConst }]] as const
 
-/** Collects extractors, each with an id of its own. */
-class Extractors {
+/** Declarations with a field `name`, and how an outline calls them. Scripts without types have the first two. */
+const DECLARATIONS = [
+  ['function', 'function'], ['class', 'class'], ['interface', 'interface'], ['type_alias', 'struct'], ['enum', 'enum'],
+] as const
+
+const exportsVariable = /export\s+(?:const|let|var)\s/
+/** A pattern ends with a bracket before `=`, or before its type. */
+const holdsPattern = /[\]}]\s*[:=]/
+
+const known = new Map<string, Extractor[]>()
+
+/** Returns the rules for a script, which the program and the library of ast-grep both read; `undefined` for others. */
+export function scriptRules(language: Language): Extractor[] | undefined {
+  if (!['javascript', 'typescript', 'tsx'].includes(language.id)) return undefined
+  let rules = known.get(language.id)
+  if (!rules) known.set(language.id, (rules = new ScriptRules(language).all))
+  return rules
+}
+
+class ScriptRules {
   readonly all: Extractor[] = []
-  constructor(private readonly language: Language) {}
+  /** Whether the script has no types: then only declarations at its top count. */
+  private readonly plain: boolean
 
-  item(symbolType: string, rule: Rule, how: { name?: string; isImport?: boolean; isExported?: boolean; constraints?: Rule } = {}): string {
-    const id = `r${this.all.length}`
-    this.all.push({ id, language: this.language.title, role: 'item', symbolType, rule, name: '$NAME', isExported: true, ...how })
-    return id
+  constructor(private readonly language: Language) {
+    this.plain = language.id === 'javascript'
+    this.modules()
+    for (const [word, symbol] of this.plain ? DECLARATIONS.slice(0, 2) : DECLARATIONS) this.declaration(word, symbol)
+    if (!this.plain) this.signatures()
+    if (!this.plain) this.abstractClasses()
+    this.membersOfClasses()
+    this.exportedVariables()
+    this.ownVariables()
+    if (this.plain) return
+    this.member('interface', 'method', { kind: 'method_signature', has: named })
+    this.member('interface', 'field', { kind: 'property_signature', has: named })
+    const inside = anyOf('enum_body', 'enum_assignment')
+    this.member('enum', 'enumMember', { kind: 'property_identifier', pattern: '$NAME', inside })
   }
 
-  member(parentRuleIds: string[], symbolType: string, rule: Rule, isPublic: Rule | boolean = true, name = '$NAME'): void {
-    this.all.push({ id: `r${this.all.length}`, language: this.language.title, role: 'member', parentRuleIds, symbolType, rule, name, isPublic })
+  private item(symbolType: string, rule: KindRule, how: How = {}): void {
+    this.add({ role: 'item', symbolType, rule, name: '$NAME', isExported: true, needs: [], ...how })
   }
-}
 
-/** The rules by which the program outlines a script: those that it brings for the language, and behind them some for what they pass over. */
-function extractorsOf(language: Language): Extractor[] {
-  const plain = language.id === 'javascript'
-  const rules = new Extractors(language)
-  const exported = (rule: Rule): Rule => ({ kind: 'export_statement', has: { field: 'declaration', ...rule } })
-  rules.item('module', { kind: 'import_statement', has: { field: 'source', pattern: '$NAME' } }, { isImport: true, isExported: false })
-  rules.item('module', { kind: 'export_statement', has: { field: 'source', pattern: '$NAME' } })
-  rules.item('module', { pattern: 'export { $$$SPECIFIERS };' }, { name: 'exports' })
-  if (!plain) modules(rules, exported)
-  const ids: Record<string, string[]> = {}
-  for (const [word, symbol, always] of simple) {
-    if (plain && !always) continue
+  private member(parent: string, symbolType: string, rule: KindRule, isPublic = true): void {
+    const parents = this.all.filter((one) => one.role === 'item' && one.symbolType === parent)
+    const parentRuleIds = parents.map(({ id }) => id)
+    this.add({ role: 'member', symbolType, rule, name: '$NAME', isPublic, parentRuleIds, needs: [parent] })
+  }
+
+  private add(extractor: Omit<Extractor, 'id' | 'language'>): void {
+    this.all.push({ id: `r${this.all.length}`, language: this.language.title, ...extractor })
+  }
+
+  /** Adds a rule for statements that export what the rule describes. */
+  private exported(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
+    const needs = ['export', ...(how.needs ?? [])]
+    const declaration = { field: 'declaration', ...rule }
+    this.item(symbol, { kind: 'export_statement', has: declaration, ...where }, { ...how, needs })
+  }
+
+  /** Adds rules for statements that declare what the rule describes, exported or not. */
+  private declared(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
+    const needs = ['declare', ...(how.needs ?? [])]
+    const declaration = { kind: 'ambient_declaration', has: rule }
+    this.exported(symbol, declaration, { ...how, needs }, where)
+    this.item(symbol, { ...declaration, ...where }, { ...how, needs })
+  }
+
+  private modules(): void {
+    const source = { has: { field: 'source', pattern: '$NAME' } }
+    this.item('module', { kind: 'import_statement', ...source }, { isImport: true, isExported: false })
+    this.item('module', { kind: 'export_statement', ...source }, { needs: ['export'] })
+    // As ast-grep has it, a list of exports counts where it ends with a semicolon.
+    const has = { kind: 'export_clause', pattern: '$NAME' }
+    const list = { regex: '^export\\s*\\{(?s:.*);$', not: { has: { field: 'source', pattern: '$SOURCE' } } }
+    this.item('module', { kind: 'export_statement', has, ...list }, { name: 'exports', needs: ['export'] })
+    if (this.plain) return
+    const space = { kind: 'internal_module', has: named }
+    const needs = [/namespace|module/]
+    this.exported('module', space, { needs }, {})
+    this.declared('module', space, { needs }, {})
+    this.item('module', space, { isExported: false, needs })
+    const text = { field: 'name', kind: 'string', has: { kind: 'string_fragment', pattern: '$NAME' } }
+    this.declared('module', { kind: 'module', has: text }, { needs }, {})
+  }
+
+  private declaration(word: string, symbol: string): void {
     const rule = { kind: `${word}_declaration`, has: named }
-    ids[word] = [rules.item(symbol, exported(rule)), rules.item(symbol, plain ? { ...rule, inside: topLevel } : rule, { isExported: false })]
+    const needs = [word.replace('_alias', '')]
+    this.exported(symbol, rule, { needs }, {})
+    this.item(symbol, { ...rule, ...(this.plain && topLevel) }, { isExported: false, needs })
   }
-  variables(rules, plain)
-  const hidden: Rule = plain ? { has: { kind: 'private_property_identifier' } } : { has: { kind: 'accessibility_modifier', regex: '^(private|protected)$' } }
-  rules.member(ids['class']!, 'constructor', { pattern: { context: 'class A { constructor($$$ARGS) { $$$BODY } }', selector: 'method_definition' } }, true, 'constructor')
-  rules.member(ids['class']!, 'method', { kind: 'method_definition', has: named }, { not: hidden })
-  if (plain) rules.member(ids['class']!, 'field', { kind: 'field_definition', has: { field: 'property', pattern: '$NAME' } }, { not: hidden })
-  else {
-    rules.member(ids['class']!, 'field', { kind: 'public_field_definition', has: named }, { not: hidden })
-    rules.member(ids['interface']!, 'method', { kind: 'method_signature', has: named })
-    rules.member(ids['interface']!, 'field', { kind: 'property_signature', has: named })
-    rules.member(ids['enum']!, 'enumMember', { pattern: { context: 'enum A { $NAME }', selector: 'property_identifier' } })
-  }
-  passedOver(rules, plain)
-  return rules.all
-}
 
-/** Namespaces, and modules that are declared. */
-function modules(rules: Extractors, exported: (rule: Rule) => Rule): void {
-  const space = { kind: 'internal_module', has: named }
-  const told = { kind: 'ambient_declaration', has: { ...space, stopBy: 'neighbor' } }
-  const text = { field: 'name', kind: 'string', has: { kind: 'string_fragment', pattern: '$NAME' } }
-  const module = { kind: 'ambient_declaration', has: { kind: 'module', stopBy: 'neighbor', has: text } }
-  rules.item('module', exported({ any: [space, told] }))
-  rules.item('module', space, { isExported: false })
-  rules.item('module', told)
-  rules.item('module', exported(module))
-  rules.item('module', module)
-}
-
-function variables(rules: Extractors, plain: boolean): void {
-  const identifier = { constraints: { NAME: { kind: 'identifier' } } }
-  for (const [word, symbol] of [['const', 'constant'], ['let', 'variable']] as const) {
-    rules.item(symbol, { pattern: `export ${word} $NAME = $VALUE;` }, identifier)
-    if (!plain) rules.item(symbol, { pattern: `export ${word} $NAME: $TYPE = $VALUE;` }, identifier)
+  private signatures(): void {
+    const rule = { kind: 'function_signature', has: named }
+    const how = { name: `${MARK}$NAME`, needs: ['function'] }
+    this.exported('function', rule, how)
+    this.declared('function', rule, how)
   }
-  const inside = (regex: string): Rule => ({ inside: { kind: 'lexical_declaration', regex, inside: topLevel, stopBy: 'neighbor' } })
-  const isArrow = { has: { field: 'value', kind: 'arrow_function' } }
-  const valued = (regex: string): Rule => ({ kind: 'variable_declarator', all: [{ has: variableNamed }, { has: { field: 'value', pattern: '$VALUE' } }, { not: isArrow }], ...inside(regex) })
-  rules.item('function', { kind: 'variable_declarator', all: [{ has: variableNamed }, isArrow], ...inside('') }, { isExported: false })
-  rules.item('constant', valued('^const\\b'), { isExported: false })
-  const typed = { pattern: { context: 'const $NAME: $TYPE = $VALUE;', selector: 'variable_declarator' } }
-  if (!plain) rules.item('constant', { all: [typed, { not: isArrow }], ...inside('') }, { isExported: false })
-  rules.item('variable', { kind: 'variable_declarator', all: [{ has: variableNamed }, { not: { has: { field: 'value', pattern: '$VALUE' } } }], ...inside('^let\\b') }, { isExported: false })
-  rules.item('variable', valued('^let\\b'), { isExported: false })
-}
 
-/** What `itemsPassedOver` finds in a tree. Values that are taken apart are only noticed. */
-function passedOver(rules: Extractors, plain: boolean): void {
-  const marked = { name: `${mark}$NAME` }
-  const statements = { any: [{ kind: 'lexical_declaration' }, { kind: 'variable_declaration' }] }
-  const declarator = (name: Rule): Rule => ({ kind: 'variable_declarator', has: name })
-  const apart = { has: declarator({ field: 'name', pattern: '$NAME', not: { kind: 'identifier' } }) }
-  const single = { all: [{ has: declarator(variableNamed) }, { not: { has: { kind: 'variable_declarator', follows: { kind: 'variable_declarator', stopBy: 'end' } } } }] }
-  const kinds = [['constant', { regex: '^const\\b' }], ['variable', { not: { regex: '^const\\b' } }]] as const
-  /** A rule for all statements of a module that export, or declare, what it describes. */
-  const each = (symbol: string, rule: Rule): string[] => [
-    rules.item(symbol, { kind: 'export_statement', has: { field: 'declaration', ...rule }, inside: topLevel }, marked),
-    ...(plain ? [] : [
-      rules.item(symbol, { kind: 'export_statement', has: { field: 'declaration', kind: 'ambient_declaration', has: { stopBy: 'neighbor', ...rule } }, inside: topLevel }, marked),
-      rules.item(symbol, { kind: 'ambient_declaration', has: { stopBy: 'neighbor', ...rule }, inside: topLevel }, marked),
-    ]),
-  ]
-  each('constant', { ...statements, ...apart })
-  for (const [symbol, word] of kinds) {
-    each(symbol, { all: [statements, single, word] })
-    const outer = plain ? [within('export_statement', 'program')] : [within('export_statement', 'program'), within('ambient_declaration', 'program'), within('ambient_declaration', 'export_statement', 'program')]
-    rules.item(symbol, { ...declarator(variableNamed), inside: { stopBy: 'neighbor', all: [statements, word, { any: outer.map((inside) => ({ inside })) }] } }, marked)
+  private abstractClasses(): void {
+    const rule = { kind: 'abstract_class_declaration', has: named }
+    const needs = ['abstract']
+    this.exported('class', rule, { needs })
+    this.declared('class', rule, { needs })
+    this.item('class', { ...rule, ...topLevel }, { isExported: false, needs })
   }
-  if (plain) return
-  each('function', { kind: 'function_signature', has: named })
-  const abstract = { kind: 'abstract_class_declaration', has: named }
-  const ids = [...each('class', abstract), rules.item('class', { ...abstract, inside: topLevel }, { ...marked, isExported: false })]
-  const inBody = { inside: within('class_body', 'abstract_class_declaration') }
-  const isPublic = { not: { any: [{ has: { kind: 'accessibility_modifier', regex: '^(private|protected)$' } }, { has: { kind: 'private_property_identifier' } }] } }
-  rules.member(ids, 'constructor', { kind: 'method_definition', has: { field: 'name', regex: '^constructor$' }, ...inBody }, isPublic, 'constructor')
-  for (const kind of ['method_definition', 'abstract_method_signature']) rules.member(ids, 'method', { kind, has: named, ...inBody }, isPublic)
-  rules.member(ids, 'field', { kind: 'public_field_definition', has: named, ...inBody }, isPublic)
+
+  private membersOfClasses(): void {
+    const modifier = { has: { kind: 'accessibility_modifier', regex: '^(private|protected)$' } }
+    const hidden = { any: [{ has: { kind: 'private_property_identifier' } }, ...(this.plain ? [] : [modifier])] }
+    const add = (symbol: string, rule: KindRule): void => {
+      this.member('class', symbol, { ...rule, ...hidden }, false)
+      this.member('class', symbol, { ...rule, not: hidden })
+    }
+    const method = { kind: 'method_definition', has: named }
+    const isConstructor = { has: { field: 'name', regex: '^constructor$' } }
+    add('constructor', { ...method, all: [isConstructor] })
+    add('method', { ...method, all: [{ not: isConstructor }] })
+    if (this.plain) add('field', { kind: 'field_definition', has: { field: 'property', pattern: '$NAME' } })
+    else add('field', { kind: 'public_field_definition', has: named })
+    if (!this.plain) add('method', { kind: 'abstract_method_signature', has: named })
+  }
+
+  /** Adds rules for exported variables: the statement of one, the declarator of several, the name in a pattern. */
+  private exportedVariables(): void {
+    const declarator = { kind: 'variable_declarator', has: identifier }
+    const follows = { kind: 'variable_declarator', stopBy: 'end' }
+    const several = { has: { kind: 'variable_declarator', follows } }
+    const exporting = { kind: 'export_statement', ...topLevel }
+    const ambient = { kind: 'ambient_declaration', inside: { any: [{ kind: 'program' }, exporting] } }
+    const defaults = ['object_assignment_pattern', 'assignment_pattern']
+    const inPattern = anyOf('object_pattern', 'array_pattern', 'pair_pattern', 'rest_pattern', ...defaults)
+    const isDefault = { inside: { ...anyOf(...defaults), field: 'right' } }
+    const marked = { name: `${MARK}$NAME`, needs: ['declare'] }
+    for (const [symbol, word] of VARIABLES) {
+      const single = { all: [statements, word, { has: declarator }, { not: several }] }
+      const within = (outer: Rule): Rule => ({ inside: { all: [statements, word, { inside: outer }] } })
+      this.exported(symbol, single)
+      this.item(symbol, { ...declarator, ...within(exporting) }, { needs: [exportsVariable] })
+      if (!this.plain) this.declared(symbol, single, marked)
+      if (!this.plain) this.item(symbol, { ...declarator, ...within(ambient) }, marked)
+      const inside = { kind: 'variable_declarator', ...within(exporting), stopBy: { not: inPattern } }
+      const all = [{ inside: inPattern }, { not: isDefault }]
+      for (const kind of ['identifier', 'shorthand_property_identifier_pattern']) {
+        const needs = [exportsVariable, holdsPattern]
+        this.item(symbol, { kind, pattern: '$NAME', all, inside }, { needs })
+      }
+    }
+  }
+
+  /** Adds rules for variables at the top that are not exported. */
+  private ownVariables(): void {
+    const isArrow = { has: { field: 'value', kind: 'arrow_function' } }
+    const isValued = { has: { field: 'value', pattern: '$VALUE' } }
+    const add = (symbol: string, rule: Rule, word: Rule = {}): void => {
+      const inside = { kind: 'lexical_declaration', ...word, ...topLevel }
+      this.item(symbol, { kind: 'variable_declarator', has: identifier, inside, ...rule }, { isExported: false })
+    }
+    add('function', { all: [isArrow] })
+    add('constant', { all: [isValued, { not: isArrow }] }, isConst)
+    // As ast-grep has it, a typed variable with a value is a constant, and a typed pattern is named by its text.
+    const isTyped = { has: { field: 'type', pattern: '$TYPE' } }
+    if (!this.plain) add('constant', { has: named, all: [isTyped, isValued, { not: isArrow }] })
+    add('variable', { not: isArrow }, { not: isConst })
+  }
 }
 
 const files = new Map<string, string>()
 
-/** A file of our own rules for a script, for the program to read; `undefined` for other languages. Made once, and again where it was cleared away. */
-export function scriptRules(language: Language): string | undefined {
-  if (!['javascript', 'typescript', 'tsx'].includes(language.id)) return undefined
+/** Returns a file of the rules for a script, for the program. Writes it once, and again where it was removed. */
+export function scriptRulesFile(language: Language): string | undefined {
+  const rules = scriptRules(language)
+  if (!rules) return undefined
   let file = files.get(language.id)
   if (file === undefined || !existsSync(file)) {
     file = join(tempFolder('rules'), `${language.id}.yml`)
-    writeFileSync(file, extractorsOf(language).map((extractor) => JSON.stringify(extractor)).join('\n---\n'))
+    writeFileSync(file, rules.map(({ needs: _, ...extractor }) => JSON.stringify(extractor)).join('\n---\n'))
     files.set(language.id, file)
   }
   return file
 }
 
-/** The items that those rules found; `undefined` where a statement takes a value apart, whose names only a tree tells. */
-export function settledItems(items: OutlineItem[]): OutlineItem[] | undefined {
-  const known = new Set(items.flatMap(({ name }) => (name.startsWith(mark) ? [] : [name])))
-  const settled: OutlineItem[] = []
-  for (const item of items) {
-    const name = item.name.startsWith(mark) ? item.name.slice(mark.length) : undefined
-    if (name !== undefined && !/^[\w$\u0080-\uffff]/.test(name)) return undefined
-    if (name === undefined) settled.push(item)
-    else if (!known.has(name)) {
-      known.add(name)
-      settled.push({ ...item, name })
-    }
-  }
-  return settled
+/** Returns the items of a script that count, without their marks. */
+export function unmarkedItems(items: OutlineItem[]): OutlineItem[] {
+  const isMarked = ({ kind, name }: OutlineItem): boolean => kind !== 'module' && name.startsWith(MARK)
+  const names = new Set(items.flatMap((item) => (isMarked(item) ? [] : [item.name])))
+  return items.flatMap((item) => {
+    if (!isMarked(item)) return [item]
+    const name = item.name.slice(MARK.length)
+    return names.has(name) ? [] : (names.add(name), [{ ...item, name }])
+  })
 }
-
-/** Those that ast-grep's own rules find too. */
-export const unmarkedItems = (items: OutlineItem[]): OutlineItem[] => items.filter(({ name }) => !name.startsWith(mark))

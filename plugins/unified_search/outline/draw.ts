@@ -4,8 +4,9 @@ import type { Context, Notice } from '../../../core/index.js'
 import { ahead, notice, some } from '../../lib/base/index.js'
 import { look, openOr } from '../../lib/search/index.js'
 import {
-  astGrepLibrary, astGrepPath, cached, isEven, isPackaged, leftOut, mostInLine, outlinedByAstGrep, pageItems, remember, scriptItems, settledItems, styleItems, tooLargeToOutline, unmarkedItems, versionIn,
-  versionOf, withPassedOver, type Language, type Library, type Outlined, type OutlineItem, type OutlineSubject,
+  astGrepLibrary, astGrepPath, cached, isEven, leftOut, mostInLine, outlinedByAstGrep, pageItems, remember, scriptItems,
+  styleItems, tooLargeToOutline, versionIn, versionOf,
+  type Language, type Library, type Outlined, type OutlineItem, type OutlineSubject,
 } from '../../lib/syntax/index.js'
 import { askProgram, type Opened } from './program.js'
 
@@ -51,7 +52,7 @@ export async function draw(context: Context, files: OutlineSubject[], single: bo
   // Whoever names a program wants its answers.
   const chosen = Boolean(process.env['VTCODE_AST_GREP_BIN'])
   const library = !chosen && files.some(isInProcess) ? await astGrepLibrary() : undefined
-  const drawing = new Drawing(context, single, astGrepPath(context.workspace)!, library, chosen)
+  const drawing = new Drawing(context, single, astGrepPath(context.workspace)!, library)
   let [at, end, size] = [0, parts.first, parts.first]
   let next: Promise<Fresh[]> | undefined = drawing.opened(files.slice(0, end))
   try {
@@ -83,18 +84,13 @@ class Drawing {
   private readonly failed: string[] = []
   private readonly large: string[] = []
   private readonly unread: string[] = []
-  /** Whether the program is the one that our own rules were written for. */
-  private readonly ours: boolean
 
   constructor(
     private readonly context: Context,
     private readonly single: boolean,
     private readonly engine: string,
     private readonly library: Library | undefined,
-    chosen: boolean,
-  ) {
-    this.ours = !chosen && isPackaged(engine)
-  }
+  ) {}
 
   drawn(beyond: OutlineSubject[]): Drawn {
     const notices = this.failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${some(this.failed, 5)}`)] : []
@@ -161,19 +157,13 @@ class Drawing {
 
   private async byProgram(files: Fresh[]): Promise<boolean> {
     if (files.length === 0) return true
-    const made = await askProgram(this.context, files, this.failed, this.ours)
+    const made = await askProgram(this.context, files, this.failed)
     if (!made) return false
     for (const file of files) {
       const items = made.get(file.handle.ref)
-      if (items) this.settle(file, isInProcess(file) ? await this.whole(file, items) : items)
+      if (items) this.settle(file, items)
     }
     return true
-  }
-
-  /** The items of a script with those that ast-grep's rules pass over. */
-  private async whole({ handle, language }: Fresh, items: OutlineItem[]): Promise<OutlineItem[]> {
-    const settled = this.ours ? settledItems(items) : undefined
-    return settled ?? withPassedOver(this.ours ? unmarkedItems(items) : items, await handle.read(0, handle.stat.bytes), language)
   }
 
   /** A file of which nothing is known, open. */

@@ -2,17 +2,23 @@ import type { Context, Handle, JsonObject } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 import { largestParsed, parserMemory, tooHardToParse } from '../../lib/search/index.js'
-import { astGrep, languageNamed, scriptRules, shownName, type OutlineItem, type OutlineSubject, type Range } from '../../lib/syntax/index.js'
+import {
+  astGrep, languageNamed, scriptRulesFile, shownName, unmarkedItems, type OutlineItem, type OutlineSubject, type Range,
+} from '../../lib/syntax/index.js'
 
 export interface Opened extends OutlineSubject {
   handle: Handle
 }
 
 /**
- * Asks ast-grep about open files, by language because a handle's name has no extension; with `ours` about scripts by our own rules, which mark
- * what its own pass over.
+ * Asks ast-grep's program about open files, by language because a handle's name has no extension. Scripts are outlined
+ * by our rules, other languages by those of the program.
  */
-export async function askProgram(context: Context, files: Opened[], failed: string[], ours: boolean): Promise<Map<string, OutlineItem[]> | undefined> {
+export async function askProgram(
+  context: Context,
+  files: Opened[],
+  failed: string[],
+): Promise<Map<string, OutlineItem[]> | undefined> {
   const made = new Map<string, OutlineItem[]>()
   const byLanguage = new Map<string, Opened[]>()
   for (const file of files) byLanguage.set(file.language.id, [...(byLanguage.get(file.language.id) ?? []), file])
@@ -20,13 +26,14 @@ export async function askProgram(context: Context, files: Opened[], failed: stri
   let isNonsense = false
   const answers = await Promise.all(
     [...byLanguage].map(async ([language, group]) => {
+      const rules = scriptRulesFile(languageNamed(language)!)
+      const settle = rules === undefined ? (items: OutlineItem[]) => items : unmarkedItems
       const sizes = new Map(group.map(({ handle }) => [handle.ref, handle.stat.bytes]))
       const stream = lines((line) => {
         const said = recordIn(line, sizes)
-        if (said) made.set(said.path, said.items.filter(isDeclaration).map(itemOf))
+        if (said) made.set(said.path, settle(said.items.filter(isDeclaration).map(itemOf)))
         else if (line.length > 0) isNonsense = true
       }, 268_435_456)
-      const rules = ours ? scriptRules(languageNamed(language)!) : undefined
       const ruled = rules === undefined ? [] : ['--no-default-outline-rules', '--outline-rules', rules]
       // For one file the threads would only be started.
       const threads = group.length === 1 ? ['--threads=1'] : []

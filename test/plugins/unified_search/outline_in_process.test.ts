@@ -162,14 +162,25 @@ it('a script, a page and a style sheet are drawn in this process as by the progr
   expect(inProcess.find(({ path }) => path === 'a.ts').items.length).toBeGreaterThan(60)
 })
 
-/** The bytes of text behind which a directory is drawn by the program, with rules of ours. */
-const more = Array.from({ length: 3 }, (_, at) => [`z${at}.ts`, `/*${' '.repeat(120_000)}*/\nexport const z${at} = 1\n`] as const)
+it('outlines scripts of a larger directory, which the program reads, as it outlines them in this process', async () => {
+  const scripts = { 'a.ts': typed, 'b.js': plain, 'c.tsx': jsx }
+  const padding = `/*${' '.repeat(120_000)}*/`
+  const more = Array.from({ length: 3 }, (_, at) => [`z${at}.ts`, `${padding}\nexport const z${at} = 1\n`])
+  await using small = await bootKernel({ files: scripts })
+  await using large = await bootKernel({ files: { ...scripts, 'o.md': '# +1\n', ...Object.fromEntries(more) } })
+  const { output: inProcess } = await outline(small, { path: '.' })
+  const { output: byProgram } = await outline(large, { path: '.' })
+  for (const [index, file] of inProcess.files.entries()) expect(byProgram.files[index], file.path).toEqual(file)
+  // The mark of our own rules means nothing in other languages.
+  expect(byProgram.files[3].items[0].name).toBe('+1')
+})
 
-it('scripts of a larger directory are drawn by the program to the same names, ranges, lines and members', async () => {
-  await using ws = await bootKernel({ files: { 'a.ts': typed, 'b.js': plain, 'c.tsx': jsx, 'bad.ts': 'export const a = 1\nclass A {}\nfunction ( {{{\nexport const { b } = a\n', 'o.swift': 'func + (a: P, b: P) -> P { return a }\n', ...Object.fromEntries(more) } })
-  const [ruled, named] = await bothWays(ws, '.')
-  expect(ruled.map(({ path }) => path)).toEqual(named.map(({ path }) => path))
-  for (const [index, file] of ruled.entries()) expect(file, file.path).toEqual(named[index])
+it('lists each name of a value that is taken apart at its own line, without the rest of the statement', async () => {
+  const names = Array.from({ length: 2_000 }, (_, at) => `name${at}`)
+  await using ws = await bootKernel({ files: { 'a.ts': `export const {\n${names.join(',\n')}\n} = value\n` } })
+  const { items } = (await outline(ws, { path: 'a.ts' })).output.files[0]
+  const expected = names.map((name, at) => [name, name, at + 2])
+  expect(items.map((item: any) => [item.name, item.signature, item.line_number])).toEqual(expected)
 })
 
 it.each(['ajv/lib', 'commander/lib', 'vite/types', ...rounds<string[]>([], ['zod/src/v4/core', 'undici/lib'])])('published sources, %s, are drawn in this process as by the program', async (name) => {
