@@ -61,7 +61,7 @@ describe('the manual', () => {
     const named = new RegExp(`\`((?:${sections.join('|')})(?:\\.[a-z_]+)+)\\b`, 'g')
     const wrong = manual.flatMap((name) => [...textOf(name).matchAll(named)].filter(([, key]) => !hasKey(schema, key!.split('.'))).map(([, key]) => `${name}: ${key}`))
     // What a handler gets, the agent of an example and an event have such names too.
-    expect(wrong.filter((one) => !/: (?:context\.(?:workspace|signal|call|reset)|agent\.(?:run|stream|children|ts|sh|mjs)|plugins\.(?:lock\.)?json)$/.test(one))).toEqual([])
+    expect(wrong.filter((one) => !/: (?:context\.(?:workspace|signal|call|reset|conversation|lent|sandbox)|agent\.(?:run|stream|children|ts|sh|mjs)|plugins\.(?:lock\.)?json)$/.test(one))).toEqual([])
   })
 
   it('names codes that there are', () => {

@@ -1,4 +1,3 @@
-import { parentOf } from '../base/index.js'
 import { glob } from './glob.js'
 
 /** What is chosen of a tree. */
@@ -25,17 +24,4 @@ export function globFilter(base: string, { globs = [], file_extensions = [] }: C
     if (directory) return true
     return (!chosen || last !== undefined) && (endings.length === 0 || endings.some((ending) => path.endsWith(ending)))
   }
-}
-
-/** The same for files alone: a glob that leaves a folder out leaves out what lies in it. */
-export function fileFilter(base: string, options: Chosen): (path: string) => boolean {
-  const passes = globFilter(base, options)
-  if (!options.globs?.some((text) => text.startsWith('!'))) return (path) => passes(path, false)
-  const folders = new Map([[base, true]])
-  const isEntered = (folder: string): boolean => {
-    let known = folders.get(folder)
-    if (known === undefined) folders.set(folder, (known = isEntered(parentOf(folder)) && passes(folder, true)))
-    return known
-  }
-  return (path) => isEntered(parentOf(path)) && passes(path, false)
 }

@@ -38,6 +38,26 @@ export function glob(pattern: string, case_sensitive: boolean): (path: string) =
   }
 }
 
+/** Returns what keeps a text from being a glob, in ripgrep's words; `undefined` for a glob. */
+export function globFault(pattern: string): string | undefined {
+  let open = 0
+  for (let at = 0; at < pattern.length; at++) {
+    const char = pattern[at]
+    if (char === '\\' && ++at === pattern.length) return "dangling '\\'"
+    if (char === '{') open++
+    else if (char === '}' && open-- === 0) return "unopened alternate group; missing '{'"
+    else if (char === '[') {
+      const close = pattern.indexOf(']', at + (/[!^]/.test(pattern[at + 1] ?? '') ? 3 : 2))
+      if (close < 0) return "unclosed character class; missing ']'"
+      const read = classOf(Array.from(pattern.slice(at + 1, close)))
+      const wrong = read.kind === 'class' && read.ranges.find(([from, to]) => from > to)
+      if (wrong) return `invalid range; '${wrong[0]}' > '${wrong[1]}'`
+      at = close
+    }
+  }
+  return open > 0 ? "unclosed alternate group; missing '}'" : undefined
+}
+
 /** `{a,b}` as separate patterns. */
 function expand(pattern: string): string[] {
   const group = outerGroup(pattern)

@@ -1,3 +1,3 @@
-export { choose, fileFilter, globFilter, type Chosen } from './filter.js'
-export { glob, isGlob } from './glob.js'
+export { choose, globFilter, type Chosen } from './filter.js'
+export { glob, globFault, isGlob } from './glob.js'
 export { Ignoring, ignoreRules, maxRules, ruleFiles } from './ignore_rules.js'

@@ -25,6 +25,10 @@ export function watchBurden(pid: number, most: Burden, exceeded: () => void): ()
 /** How many bytes a program has read; 0 of one that has ended, and where the system does not tell. */
 export const bytesRead = (pid: number): number => readFigure(`/proc/${pid}/io`, /^rchar: (\d+)/m)
 
+/** Returns a number that grows as long as a program reads or computes. */
+export const activityOf = (pid: number): number =>
+  bytesRead(pid) + readFigure(`/proc/${pid}/stat`, /\) \S(?: -?\d+){10} (\d+)/)
+
 /** Nothing of a program that has ended. */
 function burdenOf(pid: number): Burden {
   return { read: bytesRead(pid), resident: readFigure(`/proc/${pid}/status`, /^RssAnon:\s*(\d+)/m) * 1024 }

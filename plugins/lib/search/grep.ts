@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { ok, problem, type Call } from '../../../core/base/index.js'
 import type { Context, Handler } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { codePoints, pluralized, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, slotRefusal, remarks } from '../base/index.js'
+import {
+  pluralized, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, slotRefusal, remarks,
+} from '../base/index.js'
 import { existing } from './entries.js'
 import { render, type GrepMatch, type GrepOutput } from './grep_text.js'
 import { holdsMatch, type WantedMatches } from './match_positions.js'
@@ -57,7 +59,7 @@ export const grepWith = (engine: SearchEngine): Handler<GrepInput, GrepOutput> =
     throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
   }
   const first = firstInPathOrder(found.files, ({ file }) => file, Math.max(shownFiles, input.skip + input.max_results))
-  const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input, found.sure === true)
+  const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input)
   if (!shown) return undefined
   return answer(engine, { ...found, first }, shown, { input, given }, context)
 }
@@ -105,22 +107,22 @@ interface Shown {
 /** Files that are open at the same time. */
 const batch = 200
 
-/** Shows what matches in the files of the page now: each is opened through the workspace, but for short lines where the engine is `sure`. */
-async function look(engine: SearchEngine, context: Context, pattern: Pattern, parts: Part[], input: GrepInput, sure: boolean): Promise<Shown | undefined> {
+/** Returns what matches in the files of the page, each opened through the workspace: nothing that was read outside. */
+async function look(
+  engine: SearchEngine,
+  context: Context,
+  pattern: Pattern,
+  parts: Part[],
+  input: GrepInput,
+): Promise<Shown | undefined> {
   const state = { looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [] as string[], binary: false }
   const matches = new Map<string, GrepMatch[]>()
-  const asTold = sure && input.context_lines === 0 && !spansLines(pattern)
-  for (const part of asTold ? parts : []) {
-    const told = toldMatches(part)
-    if (told) matches.set(part.file, told)
-  }
-  const others = parts.filter(({ file }) => !matches.has(file))
   await using opener = context.workspace.files()
-  for (let at = 0; at < others.length; at += batch) {
+  for (let at = 0; at < parts.length; at += batch) {
     const handles: Handle[] = []
     try {
       const files: (Part & WantedMatches)[] = []
-      for (const part of others.slice(at, at + batch)) {
+      for (const part of parts.slice(at, at + batch)) {
         const handle = await opener.openFile(part.file).catch(() => undefined)
         if (!handle) {
           state.gone.push(part.file)
@@ -159,22 +161,6 @@ async function matchesIn(engine: SearchEngine, context: Context, pattern: Patter
     found.push(matches)
   }
   return found
-}
-
-/** The wanted matches of a file as the engine read them; `undefined` where a line is long, or no text. */
-function toldMatches({ file, places, skip, limit }: Part): GrepMatch[] | undefined {
-  const matches: GrepMatch[] = []
-  for (const read of places?.slice(skip, skip + limit) ?? []) {
-    const [place] = read()
-    if (place?.line === undefined || place.line.length > longestText) return undefined
-    const { line, line_number, offset, submatches } = place
-    const start = submatches[0]?.start ?? 0
-    const isPlain = Buffer.byteLength(line) === line.length
-    const column = 1 + (isPlain ? start : codePoints(Buffer.from(line).subarray(0, start)))
-    const text = line.endsWith('\r\n') ? line.slice(0, -2) : line.endsWith('\n') ? line.slice(0, -1) : line
-    matches.push({ file, line_number, column, text, absolute_offset: offset, submatches })
-  }
-  return matches.length === limit ? matches : undefined
 }
 
 /** The places that the search told of, if the file that was opened holds them. */

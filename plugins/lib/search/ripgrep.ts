@@ -4,9 +4,10 @@ import { problem, VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { slotRefusal, tempFolder } from '../base/index.js'
 import { choose, type Chosen } from '../globs/index.js'
-import { lines, runProgram, type Consumer, type Ended, type ProcessLimits, type Program } from '../process/index.js'
+import {
+  activityOf, lines, runProgram, watchable, type Consumer, type Ended, type ProcessLimits,
+} from '../process/index.js'
 import { gone } from './entries.js'
-import { heavyRules, watchRules } from './special_rules.js'
 
 /** Which entries of a directory count; the same for every search action. */
 export interface WalkOptions extends Chosen {
@@ -14,8 +15,6 @@ export interface WalkOptions extends Chosen {
   include_ignored?: boolean
   /** Walk through links that stay inside the workspace. */
   follow?: boolean
-  /** Globs that somebody else matches: what they name is not left out. */
-  named?: string[]
   max_depth?: number
 }
 export interface RipgrepEnd extends Ended {
@@ -39,8 +38,8 @@ export const tooHardToParse = (path: string): VtError =>
   slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, {
     hint: 'Search it with {slot:unified_search/grep}. Read a part of it with {slot:unified_file/read}.',
   })
-/** Where a walk stops; `least_seconds` it may take however long an engine took before. */
-export const walkLimits = { entries: 200_000, depth: 64, seconds: 10, least_seconds: 2 }
+/** Where a walk stops. */
+export const walkLimits = { entries: 200_000, depth: 64, seconds: 10 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */
 const leftOut = ['.git', 'node_modules', '.vtcode']
 
@@ -58,9 +57,12 @@ export async function ripgrepPath(): Promise<string | undefined> {
 /** Bytes that a walk may take: files are read in pieces or up to a size, several at a time. */
 const mostOfWalk = 256 * 1024 ** 2
 
+/** A walk that neither writes, reads nor computes for so long waits for a pipe in the place of an ignore file. */
+const STALL_MS = 2000
+
 /**
  * Asks ripgrep in a directory, or about files that are named, and hands its output to the consumer. `undefined` when it cannot be started,
- * or dies. `onLog` gets its debug lines, which are the only place where it says what it left out and why. Throws VT_PATH_SPECIAL.
+ * dies or hangs. `onLog` gets its debug lines, which are the only place where it says what it left out and why.
  */
 export async function ripgrep(
   where: Handle | 'named files',
@@ -81,33 +83,47 @@ export async function ripgrep(
     else if (complaints.length < 100 && !/No such file or directory \(os error 2\)$/.test(text)) complaints.push(text.replace(/^rg: /, ''))
   })
   const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
+  const isWalk = where !== 'named files'
+  const cwd = isWalk ? where.ref : '/'
+  const program = { file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }
   // In a folder it reads ignore files too, of any size: what a repository calls `.gitignore` may be a link to a device.
-  const own = limits.burden === undefined && where !== 'named files' ? { burden: { read: Infinity, resident: mostOfWalk } } : {}
-  const program = { file, args: [...common, ...args], cwd: where === 'named files' ? '/' : where.ref, late_stderr: onLog !== undefined }
-  const ended = await (where === 'named files' || args.includes('--no-ignore')
-    ? runProgram(program, { ...limits, ...own }, onStdout, stderr.take)
-    : runWatched(where, program, { ...limits, ...own }, onStdout, stderr.take))
+  const own = limits.burden === undefined && isWalk ? { burden: { read: Infinity, resident: mostOfWalk } } : {}
+  const hasReadLimit = limits.burden !== undefined && limits.burden.read !== Infinity
+  using stall = watchStall(isWalk && watchable, { ...limits, ...own }, onStdout)
+  const ended = await runProgram(program, stall.limits, stall.take, stderr.take).catch((error: unknown) => {
+    if (!stall.found()) throw error
+  })
   // One that died has told a part at best: a signal that was not ours, a fault of its own. Nobody may take that for an answer.
-  if (!ended || (own.burden && ended.overburdened) || (endedByItself(ended) && ![0, 1, 2].includes(ended.exit_code ?? -1))) return undefined
+  const heavy = ended?.overburdened && isWalk && !hasReadLimit && (own.burden !== undefined || stall.silent())
+  if (!ended || heavy || (endedByItself(ended) && ![0, 1, 2].includes(ended.exit_code ?? -1))) return undefined
   stderr.end()
   return { ...ended, complaints }
 }
 
-async function runWatched(directory: Handle, program: Program, limits: ProcessLimits, onStdout: Consumer, onStderr: Consumer): Promise<Ended | undefined> {
-  using watch = watchRules(directory, limits.signal)
-  let silent = true
-  const heard: Consumer = (chunk) => {
-    silent = false
-    watch.heard()
+/** Ends a program that does nothing any more; where the system does not show what it does, never. */
+function watchStall(isWatched: boolean, limits: ProcessLimits, onStdout: Consumer) {
+  const stop = new AbortController()
+  let [pid, written, before] = [0, 0, -1]
+  const look = (): void => {
+    const now = written + activityOf(pid)
+    if (now === before) stop.abort()
+    before = now
+  }
+  const timer = isWatched ? setInterval(look, STALL_MS) : undefined
+  const onStart = (started: number): void => {
+    pid = started
+    limits.onStart?.(started)
+  }
+  const take: Consumer = (chunk) => {
+    written += chunk.length
     return onStdout(chunk)
   }
-  try {
-    const ended = await runProgram(program, { ...limits, signal: watch.signal }, heard, onStderr)
-    const heavy = ended?.overburdened && silent ? await heavyRules(directory, watch.signal) : undefined
-    if (heavy) throw heavy
-    return ended
-  } catch (error) {
-    throw watch.found ?? error
+  return {
+    limits: { ...limits, onStart, signal: AbortSignal.any([limits.signal, stop.signal]) },
+    take,
+    silent: () => written === 0,
+    found: () => stop.signal.aborted && !limits.signal.aborted,
+    [Symbol.dispose]: () => clearInterval(timer),
   }
 }
 
@@ -118,12 +134,6 @@ const endedByItself = ({ timed_out, stopped, overburdened }: Ended): boolean => 
 export function refusedGlob(complaints: string[]): void {
   const [, glob] = /error parsing glob (.*)/s.exec(complaints.join('\n')) ?? []
   if (glob) throw problem('VT_INPUT_INVALID', { problem: `'globs': ${glob}.` })
-}
-
-/** An engine that hangs on a file of rules gives no answer; our own walk reads no such file, and names it. */
-export function hangs(error: unknown): undefined {
-  if (error instanceof VtError && error.code === 'VT_PATH_SPECIAL') return undefined
-  throw error
 }
 
 /** The flags of one walk. The function given gets them; files made for them are gone afterwards. */
@@ -139,7 +149,7 @@ export async function withWalk<T>(
   if (discovery.max_depth !== undefined) flags.push('--max-depth', String(discovery.max_depth))
   // Also those that begin with a dot: a rule of an ignore file would bring them back, as `!.*` does.
   const { globs = [] } = discovery
-  for (const name of leftOutBelow(directory.path, [...globs, ...(discovery.named ?? [])])) flags.push('-g', `!**/${name}`)
+  for (const name of leftOutBelow(directory.path, globs)) flags.push('-g', `!**/${name}`)
   // A glob that chooses would bring ignored files back: it becomes a rule, which no other rule yields to. Here it is only read for faults.
   for (const glob of globs) flags.push(choose(globs) ? '--pre-glob' : '-g', glob)
   const own = discovery.include_ignored ? undefined : await ownRules(workspace, directory.resolved)

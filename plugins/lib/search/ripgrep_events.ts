@@ -8,8 +8,6 @@ export interface MatchPosition {
   offset: number
   /** Bytes from the start of the line. */
   submatches: { start: number; end: number; text: string }[]
-  /** The line as the engine read it, where it is short and whole text. */
-  line?: string
 }
 /** The places of one event; none where its middle was too long to be kept. */
 export type ReadPositions = () => MatchPosition[]
@@ -28,23 +26,16 @@ const mostSubmatches = 100
 const longestKept = 65_536
 /** The same where matches may span lines: such an event is read at once, and of a longer one the middle may be lost. */
 const longestOfSeveral = 1_048_576
-/** Of an event that is longer the line is not kept. */
-const longestLine = 1024
 
 const begin = Buffer.from('{"type":"begin","data":{"path":{"text":"')
 const end = '{"type":"end"'
 
 /** A consumer that tells the listener each event as it comes. `several` says that a match may span lines. */
 export function events(several: boolean, listener: Listener): Consumer {
-  /** Where in each event of a file the text of the line stands. */
-  let textAt = 0
   // Of `{"type":"begin"`, `{"type":"match"` and the rest one byte tells which it is.
   return lines((line) => {
-    if (line[9] === 0x62) {
-      textAt = line.length - 4 + beforeText.length
-      return listener.file(nameIn(line)) ? undefined : end
-    }
-    if (line[9] === 0x6d) return listener.match(kept(line, textAt, several)) === false ? end : undefined
+    if (line[9] === 0x62) return listener.file(nameIn(line)) ? undefined : end
+    if (line[9] === 0x6d) return listener.match(kept(line, several)) === false ? end : undefined
     if (line[9] === 0x65) {
       const [, matching, matches] = /"matched_lines":(\d+),"matches":(\d+)\}\}\}$/.exec(line.toString('latin1', Math.max(0, line.length - 80))) ?? []
       return listener.end?.(Number(matching), Number(matches), !line.includes('"binary_offset":null'))
@@ -61,13 +52,13 @@ function nameIn(line: Buffer): Buffer {
   return plain ? Buffer.from(line.subarray(begin.length, -4)) : bytesOf((JSON.parse(line.toString()) as BeginEvent).data.path)
 }
 
-/** What is needed of an event later: where a match is a line that is not short, what stands behind its text. */
-function kept(line: Buffer, textAt: number, several: boolean): ReadPositions {
-  const isShort = several || line.length <= longestLine
-  const plain = isShort && !several ? plainPlace(line, textAt) : undefined
+/** Returns what is needed of an event later: where a match is a line, what stands after its text. */
+function kept(line: Buffer, several: boolean): ReadPositions {
+  const plain = several ? undefined : plainPlace(line)
   if (plain) return () => [plain]
-  const from = isShort ? 0 : line.lastIndexOf(behindText) + 2
-  const text = line.length - from > (several ? longestOfSeveral : longestKept) ? '' : isShort ? line.toString() : `{"data":{${line.toString('utf8', from)}`
+  const from = several ? 0 : line.lastIndexOf(behindText) + 2
+  const isLong = line.length - from > (several ? longestOfSeveral : longestKept)
+  const text = isLong ? '' : several ? line.toString() : `{"data":{${line.toString('utf8', from)}`
   const event = () => JSON.parse(text) as MatchEvent
   return () => (text === '' ? [] : several ? each(event()) : [whole(event())])
 }
@@ -91,31 +82,21 @@ const textOf = (text: Text): string => ('text' in text ? text.text : bytesOf(tex
 
 /** What follows the text of a line with one match of plain characters, as most lines are. */
 const plainMatch = /^\},"line_number":(\d+),"absolute_offset":(\d+),"submatches":\[\{"match":\{"text":"([^"\\]*)"\},"start":(\d+),"end":(\d+)\}\]\}\}$/
-const beforeText = '"},"lines":{"text":"'
 
 /** The place of such a line: to find its figures takes half as long as to read it as JSON. */
-function plainPlace(line: Buffer, textAt: number): MatchPosition | undefined {
+function plainPlace(line: Buffer): MatchPosition | undefined {
   const end = line.lastIndexOf(behindText)
   const [, number, offset, match, from, to] = plainMatch.exec(line.toString('utf8', end)) ?? []
-  if (match === undefined || line.toString('latin1', textAt - beforeText.length, textAt) !== beforeText) return undefined
+  if (match === undefined) return undefined
   const line_number = Number(number)
-  return { line_number, end_line_number: line_number, offset: Number(offset), submatches: [{ start: Number(from), end: Number(to), text: match }], line: lineText(line, textAt, end - 1) }
-}
-
-/** The text between two quotes of JSON. Of most lines their end alone is escaped. */
-function lineText(line: Buffer, from: number, to: number): string {
-  const escape = line.indexOf(0x5c, from)
-  if (escape < 0 || escape >= to) return line.toString('utf8', from, to)
-  if (escape === to - 2 && line[to - 1] === 0x6e) return `${line.toString('utf8', from, escape)}\n`
-  return JSON.parse(line.toString('utf8', from - 1, to + 1)) as string
+  const submatches = [{ start: Number(from), end: Number(to), text: match }]
+  return { line_number, end_line_number: line_number, offset: Number(offset), submatches }
 }
 
 function whole({ data }: MatchEvent): MatchPosition {
   const first = data.submatches.length > mostSubmatches ? data.submatches.slice(0, mostSubmatches) : data.submatches
   const submatches = first.map(({ match, start, end }) => ({ start, end, text: textOf(match) }))
-  const { line_number, absolute_offset: offset, lines } = data
-  const place = { line_number, end_line_number: line_number, offset, submatches }
-  return lines && 'text' in lines ? { ...place, line: lines.text } : place
+  return { line_number: data.line_number, end_line_number: data.line_number, offset: data.absolute_offset, submatches }
 }
 
 /** One place for each match: where matches span lines, ripgrep joins those that touch the same lines. */

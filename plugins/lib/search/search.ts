@@ -9,8 +9,7 @@ import { existing, tellable, openToSearch } from './entries.js'
 import { seenBelow } from './enumerate.js'
 import { FirstMatches, type Counted } from './first_matches.js'
 import { matching, seconds, spansLines, type Pattern } from './pattern.js'
-import { recounted } from './recount.js'
-import { hangs, largestSearched, refusedGlob, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
+import { largestSearched, refusedGlob, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
 import { events, type ReadPositions } from './ripgrep_events.js'
 
 export interface SearchQuery extends Pattern, WalkOptions {
@@ -35,8 +34,6 @@ export interface SearchCounts {
   skipped: string[]
   /** Found without ripgrep. */
   fallback?: boolean
-  /** What was read lies in the workspace, so that lines may be told as they were read. */
-  sure?: boolean
 }
 
 /** The engine does not take the pattern; the message is its own. */
@@ -81,22 +78,19 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   const chosen = target.kind === 'file' ? () => true : globFilter(target.path, query)
   const passes = (file: string): boolean => chosen(file, false) && query.only?.(file) !== false && seenBelow(context, target, file)
   const state: Search = { context, query, target, nameOf: namesIn(target), passes, skipped: new Set(), pid: 0 }
-  const since = Date.now()
   const allowed = await candidates(state)
   if (allowed === undefined) return undefined
   const counted = await answered(state)
   if (!counted) return undefined
   const { asked, searched } = counted
-  const told = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && passes(file))
-  const { files, incomplete, sure } = target.kind === 'file' ? { files: told, incomplete: false, sure: false } : await recounted(context, target, query, told, since)
+  const files = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && passes(file))
   return {
     files,
     total: files.reduce((sum, { count }) => sum + count, 0),
     searched,
-    incomplete: asked.timed_out || incomplete,
+    incomplete: asked.timed_out,
     complaints: target.kind === 'file' ? [] : await tellable(context, target.path, asked.complaints),
     skipped: await existing(context, [...state.skipped].sort(byPath)),
-    sure,
   }
 }
 
@@ -215,7 +209,7 @@ async function ask(state: Search, patterns: string[], how: string[], take: Consu
   // The handle's own name, not its path: it cannot be swapped, and may be no text.
   if (target.kind === 'file') return ripgrep('named files', [...args, '--', target.ref], limits, take)
   const most = String(largestSearched)
-  const asked = withWalk(context.workspace, target, query, (flags) => {
+  return withWalk(context.workspace, target, query, (flags) => {
     if (!skips) return ripgrep(target, [...args, ...flags, '--', './'], { ...limits, burden: { read: allowance(target), resident } }, take)
     const burden = how.includes('--json') && { burden: { read: Infinity, resident } }
     return ripgrep(target, [...args, ...flags, '--max-filesize', most, '--', './'], { ...limits, ...burden }, take, (line) => {
@@ -223,7 +217,6 @@ async function ask(state: Search, patterns: string[], how: string[], take: Consu
       if (name !== undefined) skips(Buffer.from(name))
     })
   })
-  return asked.catch(hangs)
 }
 
 /** Is told of the files that are too large to be opened. */

@@ -5,9 +5,12 @@ import type { EntryKind, Handle } from '../../../core/workspace/index.js'
 import { parentOf } from '../base/index.js'
 import { choose, globFilter, Ignoring, maxRules, ruleFiles } from '../globs/index.js'
 import { gone } from './entries.js'
-import type { NamedEntry, ToldFolder } from './read_ahead.js'
 import { leftOutBelow, walkLimits, type WalkOptions } from './ripgrep.js'
 
+interface NamedEntry {
+  name: string
+  kind: EntryKind
+}
 export interface FoundEntry {
   path: string
   kind: EntryKind
@@ -27,7 +30,7 @@ export interface Entries {
 type Rules = () => Ignoring | Promise<Ignoring>
 
 /** One more than a walk tells. */
-export const mostNames = walkLimits.entries + 1
+const mostNames = walkLimits.entries + 1
 
 /** How long the walk keeps the process to itself. */
 const sliceMs = 10
@@ -63,18 +66,15 @@ interface Step {
   readonly folder: Folder
   /** What its paths begin with. */
   readonly prefix: string
-  readonly told: ToldFolder | undefined
   /** How many entries were found before those in it. */
   readonly before: number
   names: NamedEntry[]
   /** Which of the names comes next. */
   at: number
   rules: Rules
-  /** The path of a file in it of which an engine told, by its name; names are asked for in order. */
-  toldFile?: (name: string) => string | undefined
 }
 
-/** A walk of our own: without ripgrep, through links, one level deep, and for what ripgrep does not tell. */
+/** A walk that opens each folder through the one that holds it, so that no exchange of a folder leads it out. */
 export class Walk {
   private readonly found: Entries = { entries: [], ignored: 0, hidden: 0, incomplete: false, complaints: [] }
   /** From the base to where we stand. */
@@ -89,12 +89,8 @@ export class Walk {
     private readonly context: Context,
     private readonly base: Handle,
     private readonly discovery: WalkOptions,
-    /** When the whole search began, in ms. */
-    since: number,
-    /** What was read already, and which files ripgrep told of: those that rules leave. */
-    private readonly told?: ToldFolder,
   ) {
-    this.end = Math.max(since + walkLimits.seconds * 1000, Date.now() + walkLimits.least_seconds * 1000)
+    this.end = Date.now() + walkLimits.seconds * 1000
     this.always = new Set(leftOutBelow(base.path, discovery.globs))
     this.passes = globFilter(base.path, discovery)
     this.narrows = choose(discovery.globs) || (discovery.file_extensions?.length ?? 0) > 0
@@ -109,7 +105,7 @@ export class Walk {
       await using held = above
       rules = this.rulesIn(held, held.names(mostNames), rules)
     }
-    this.stand(standing(this.base), rules, this.told)
+    this.stand(standing(this.base), rules)
     try {
       // Few entries need something that has to be waited for: a promise for each would take as long as what it waits for.
       for (let step; (step = this.way.at(-1)); ) {
@@ -124,16 +120,16 @@ export class Walk {
   }
 
   /** Goes into a folder, the last entry found, or into the base. */
-  private stand(folder: Folder, above: Rules, told: ToldFolder | undefined): void {
+  private stand(folder: Folder, above: Rules): void {
     const prefix = folder.path === '.' ? '' : `${folder.path}/`
     const isIn = this.way.length < (this.discovery.max_depth ?? walkLimits.depth) && !this.found.incomplete
-    const step: Step = { folder, prefix, told, before: this.way.length === 0 ? -1 : this.found.entries.length, names: [], at: 0, rules: above }
+    const before = this.way.length === 0 ? -1 : this.found.entries.length
+    const step: Step = { folder, prefix, before, names: [], at: 0, rules: above }
     this.way.push(step)
     if (!isIn) return
-    step.names = told?.names ?? this.open(() => folder.held.names(mostNames)) ?? []
+    step.names = this.open(() => folder.held.names(mostNames)) ?? []
     if (step.names.length === mostNames) this.found.incomplete = true
     step.rules = this.rulesIn(folder, step.names, above)
-    if (this.told) step.toldFile = inOrder(told?.files.sort() ?? [], prefix.length)
   }
 
   private leave({ folder, before }: Step): Promise<void> | undefined {
@@ -153,15 +149,8 @@ export class Walk {
   private meet(step: Step, entry: NamedEntry): Promise<void> | undefined {
     const { name, kind } = entry
     if (this.always.has(name)) return undefined
-    if (kind === 'file' && step.toldFile) {
-      const path = step.toldFile(name)
-      if (path === undefined) this.found.ignored++
-      else this.add({ path, kind })
-      return undefined
-    }
     const path = step.prefix + name
     if (!this.sees(step.folder, path, name)) return undefined
-    if (kind === 'directory' && step.told?.inside?.has(name)) return this.judged(step, path, entry, 'keep')
     if (this.discovery.include_ignored) return this.judged(step, path, entry, undefined)
     const rules = step.rules()
     const judge = (all: Ignoring) => this.judged(step, path, entry, all.verdict(path, name, kind === 'directory'))
@@ -195,13 +184,12 @@ export class Walk {
     return workspace.sees(entry) && (path === resolved || workspace.sees(resolved === '.' ? name : `${resolved}/${name}`))
   }
 
-  private enter({ folder, rules, told }: Step, path: string, name: string): void {
+  private enter({ folder, rules }: Step, path: string, name: string): void {
     if (!this.isRoom() || !this.passes(path, true)) return
     const inside = folder.inside(path, name)
-    const known = told?.inside?.get(name)
-    if (!known?.names && !this.open(() => inside.held)) return
+    if (!this.open(() => inside.held)) return
     this.found.entries.push({ path, kind: 'directory' })
-    this.stand(inside, rules, known)
+    this.stand(inside, rules)
   }
 
   /** Through a link that stays inside the workspace; any other is told as what it is. */
@@ -211,7 +199,7 @@ export class Walk {
     const isEnd = target?.kind !== 'directory' || this.way.some(({ folder }) => folder.resolved === target.resolved)
     if (!isEnd && this.isRoom() && this.passes(path, true)) {
       this.found.entries.push({ path, kind: 'directory' })
-      return this.stand(standing(target), rules, undefined)
+      return this.stand(standing(target), rules)
     }
     await target?.close()
     if (isEnd) this.add({ path, kind: target?.kind === 'file' ? 'file' : 'link' })
@@ -244,16 +232,6 @@ export class Walk {
   private unread(error: unknown): undefined {
     if (error instanceof VtError && (error.code === 'VT_PATH_SPECIAL' || error.code === 'VT_INPUT_TOO_LARGE')) this.found.complaints.push(error.problem.message)
     return gone(error)
-  }
-}
-
-/** Tells of names, asked for in order, which of those paths in order ends with it; a name begins at `from`. */
-function inOrder(paths: readonly string[], from: number): (name: string) => string | undefined {
-  let at = 0
-  let next = paths[0]?.slice(from)
-  return (name) => {
-    while (next !== undefined && next < name) next = paths[++at]?.slice(from)
-    return next === name ? paths[at] : undefined
   }
 }
 

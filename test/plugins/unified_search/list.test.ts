@@ -110,6 +110,17 @@ describe('filters', () => {
     expect(await paths(ws, { mode: 'recursive', globs: '!src', entry_type: 'file' })).toEqual(['README.md'])
     expect(await paths(ws, { include_ignored: true, include_hidden: true })).toEqual(['out', 'src', '.env', '.gitignore', 'README.md', 'a.log'])
   })
+  it.each([
+    ['[', 'unclosed character class'], ['a[z-a]', 'invalid range'], ['{a,b', 'unclosed alternate group'],
+    ['a}', 'unopened alternate group'], ['a\\', 'dangling'],
+  ])('refuse the glob %s, which is none, and name its fault', async (globs, fault) => {
+    await using ws = await bootKernel({ files: { 'a.ts': '' } })
+    for (const entry_type of ['any', 'file']) {
+      const refused = await ws.call('unified_search', { action: 'list', mode: 'recursive', globs, entry_type })
+      const error = { code: 'VT_INPUT_INVALID', message: expect.stringContaining(fault) }
+      expect(refused).toMatchObject({ ok: false, error })
+    }
+  })
   it('leave a single named file as one entry', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await paths(ws, { path: 'out/x.js' })).toEqual(['out/x.js'])
