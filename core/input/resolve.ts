@@ -166,11 +166,12 @@ async function prepare(slot: Slot): Promise<Check> {
 /** A property nobody knows here: one of a sister action, or a slip of the pen. */
 function strange(slot: Slot, field: string, example: string, reached: Spelling['reached'] = () => true): Error {
   // A slot may have more to say about fields that it does not know.
-  const advice = [slot.info.errors['VT_INPUT_UNKNOWN']?.hint, example].filter(Boolean).join(' ')
+  const hint = slot.info.errors['VT_INPUT_UNKNOWN']?.hint
+  const advice = { example, way: hint ? `${hint} ` : '' }
   const owner = [...slot.tool.actions.values()].find((other) => other !== slot && reached(other) && other.shape.names.has(foldKey(field)))
-  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: advice })
+  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, ...advice })
   const names = Object.keys(slot.shape.properties)
   const first = field.split('_')[0]!
   const like = nearest(field, names) ?? (first.length > 3 ? names.find((one) => one.split('_')[0] === first) : undefined)
-  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? ` (did you mean ${like}?)` : '', valid: names.join(', '), example: advice })
+  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? ` (did you mean ${like}?)` : '', valid: names.join(', '), ...advice })
 }
