@@ -162,7 +162,7 @@ describe('the chat on a screen', () => {
   })
 
   it('sends what was queued while a command ran, in order, and keeps it in the editor when the command is stopped', async () => {
-    const { type, until, end, peer, place } = await chat([{ content: 'one' }, { content: 'two' }])
+    const { type, until, gone, end, peer, place } = await chat([{ content: 'one' }, { content: 'two' }])
     await until(ready)
     const queueTwo = async (): Promise<void> => {
       for (const [at, part] of ['first', 'second'].entries()) {
@@ -175,7 +175,8 @@ describe('the chat on a screen', () => {
     await queueTwo()
     writeFileSync(join(place.root, 'go'), '')
     await until(/^two$/m)
-    await until(/^> \/ for commands/m)
+    // What is typed before the turn ends is queued too.
+    await gone('Enter waits')
     expect(said(peer)).toEqual(['first', 'second'])
     type('!until [ -e gone ]; do sleep 0.05; done\r')
     await until('Enter waits')
