@@ -11,7 +11,8 @@ class RecordedStorage<T> extends AsyncLocalStorage<T> {
     storages.push(this)
   }
 }
-Object.assign(hooks, { AsyncLocalStorage: RecordedStorage })
+// Newer versions of Node have a getter there.
+Object.defineProperty(hooks, 'AsyncLocalStorage', { value: RecordedStorage, configurable: true, enumerable: true, writable: true })
 syncBuiltinESMExports()
 
 /**
