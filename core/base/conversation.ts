@@ -46,8 +46,8 @@ export interface ConversationServices {
   readonly report: ConversationReport
 }
 
-/** Makes the services for one call: `signal` aborts with the call, `ask` puts questions to its user. */
-export type OpenConversation = (call: { signal: AbortSignal; ask: Asker | undefined }) => ConversationServices
+/** Makes the services for one call of `slot`: `signal` aborts with the call, `ask` puts questions to its user. */
+export type OpenConversation = (call: { slot: string; signal: AbortSignal; ask: Asker | undefined }) => ConversationServices
 
 /** Names of the services and of their actions. */
 export const CONVERSATION_ACTIONS: { readonly [Name in keyof ConversationServices]: readonly (keyof ConversationServices[Name] & string)[] } = {
@@ -58,8 +58,8 @@ export const CONVERSATION_ACTIONS: { readonly [Name in keyof ConversationService
   report: ['finish'],
 }
 
-/** Builds a conversation from one function that is told the service, the action and the input. */
-export function conversationFrom(perform: (service: string, action: string, input: JsonObject) => Promise<Result>): ConversationServices {
+/** Builds a conversation from one function that takes the service, the action and the input. */
+export function createConversation(perform: (service: string, action: string, input: JsonObject) => Promise<Result>): ConversationServices {
   const services = Object.entries(CONVERSATION_ACTIONS).map(([service, actions]) => [
     service,
     Object.freeze(Object.fromEntries(actions.map((action) => [action, (input: JsonObject = {}) => perform(service, action, input)]))),

@@ -1,6 +1,6 @@
 export { visibleAsker, visibleClient, type Answers, type Asker, type Client, type ClientRequest, type Question } from './asking.js'
 export { InFlight, isPromise, LazyAbort, outcomeWithin, Semaphore, whenKnown, withTimeout } from './async.js'
-export { CONVERSATION_ACTIONS, conversationFrom, type ConversationServices, type OpenConversation } from './conversation.js'
+export { CONVERSATION_ACTIONS, createConversation, type ConversationServices, type OpenConversation } from './conversation.js'
 export { deadline, type Deadline } from './deadline.js'
 export { blocksOf, dataFolder, grantedBlocks, moduleOf, optionsOf, pluginVariables } from './contribution.js'
 export { errno, systemRefusal } from './errno.js'

@@ -172,7 +172,7 @@ class CallContext implements Context {
     const { slot, options } = this.run
     if (slot.audience === undefined) return undefined
     if (!options.conversation) throw problem('VT_AGENT_NONE', { slot: slot.slot })
-    return (this.#conversation ??= options.conversation({ signal: this.signal, ask: this.ask }))
+    return (this.#conversation ??= options.conversation({ slot: slot.slot, signal: this.signal, ask: this.ask }))
   }
   /** Through other slots a stranger looks, asks, and does what its plugin is known for, and no more than whoever called it. */
   private get held(): Held {

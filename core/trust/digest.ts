@@ -2,8 +2,8 @@ import { realpathSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { byBytes, isObject, moduleOf, problem, sha256, type Contribution, type JsonObject } from '../base/index.js'
 import { dataKeys } from '../schema/index.js'
-import { withImports } from './imports.js'
-import { startedBy, type Programs, type Started } from './programs.js'
+import { findImports } from './imports.js'
+import { findStarted, type Programs, type Started } from './programs.js'
 import { fileIn, refuse, treesOnce, type Tree, type TreeReader } from './tree.js'
 
 /** Files that were agreed to, as they stood: what is loaded is a copy with this digest. */
@@ -49,9 +49,9 @@ export function itemFor(contribution: Contribution, workspace: string, tree: Tre
     const started = requireCovered(contribution, agreed)
     return { id: `plugin:${plugin}`, title, files: [root], digest: agreed.tree.digest, agreed, ...started }
   }
-  const files = codeOf(contribution, workspace)
+  const files = findCode(contribution, workspace)
   const data = canonicalJson(manifest)
-  const programs = { value: startsOf(manifest), folders: [workspace, dirname(file), root] }
+  const programs = { value: pickStarts(manifest), folders: [workspace, dirname(file), root] }
   return item(id, `The manifest ${relative(workspace, file)}`, { workspace, files, data, programs, tree })
 }
 
@@ -60,17 +60,17 @@ export function itemFor(contribution: Contribution, workspace: string, tree: Tre
  * name, so this folder counts whole. The workspace itself and its `.vtcode` hold everything else too: there only the manifest
  * counts, and its module with the files that its text names.
  */
-function codeOf({ root, file, manifest }: Contribution, workspace: string): string[] {
+function findCode({ root, file, manifest }: Contribution, workspace: string): string[] {
   const module = moduleOf(manifest)
-  if (module === undefined) return asNamed(workspace, file)
+  if (module === undefined) return requireFile(workspace, file)
   if (root !== workspace && root !== join(workspace, '.vtcode')) return [root]
   const path = resolve(dirname(file), module)
-  const sources = [path, path.replace(/js$/, 'ts')].flatMap((one) => asFound(workspace, one))
-  return [...asNamed(workspace, file), ...sources.flatMap((one) => withImports(workspace, one))]
+  const sources = [path, path.replace(/js$/, 'ts')].flatMap((one) => findFile(workspace, one))
+  return [...requireFile(workspace, file), ...sources.flatMap((one) => findImports(workspace, one))]
 }
 
 /** Returns the members of a manifest that may start programs. */
-function startsOf(manifest: Contribution['manifest']): JsonObject {
+function pickStarts(manifest: Contribution['manifest']): JsonObject {
   const keys = [...dataKeys(manifest), 'hooks', 'provider', 'env']
   return Object.fromEntries(keys.flatMap((key) => (key in manifest ? [[key, manifest[key]]] : [])))
 }
@@ -84,8 +84,8 @@ type StartedPart = Pick<TrustItem, 'starts' | 'uncovered'>
 export function requireCovered(contribution: Contribution, agreed: AgreedFiles): StartedPart {
   requireSame(contribution, agreed)
   const { id, root, file, manifest } = contribution
-  const programs = { value: startsOf(manifest), folders: [dirname(file), root] }
-  const { files, sentences } = startedBy(root, programs)
+  const programs = { value: pickStarts(manifest), folders: [dirname(file), root] }
+  const { files, sentences } = findStarted(root, programs)
   const paths = Object.values(files).map((real) => relative(root, real))
   const path = paths.find((one) => !Object.hasOwn(agreed.tree.files, one))
   if (path !== undefined) throw refuse(`${id} starts ${path}, which could change without anybody being asked; such a program lies in another folder.`, file)
@@ -103,7 +103,7 @@ function requireSame({ root, file, read }: Contribution, { tree }: AgreedFiles):
 /** Returns the item of a settings file in code, with the files that its text names. Throws VT_MANIFEST_LIMIT. */
 export function itemForConfig(file: string, workspace: string): TrustItem {
   const id = relative(workspace, file)
-  const files = asNamed(workspace, file).flatMap((path) => withImports(workspace, path))
+  const files = requireFile(workspace, file).flatMap((path) => findImports(workspace, path))
   return item(id, `The settings in ${id}, which are code`, { workspace, files })
 }
 
@@ -146,7 +146,7 @@ interface Covered {
 
 function item(id: string, title: string, covering: Covered): TrustItem {
   const { workspace, files, data = '', programs, tree = treesOnce() } = covering
-  const started = programs && startedBy(workspace, programs)
+  const started = programs && findStarted(workspace, programs)
   const covered = [...new Set([...files, ...Object.values(started?.files ?? {})])].sort(byBytes)
   const only = covered.map((path) => relative(workspace, path))
   const agreed = { root: workspace, tree: tree(workspace, only), only }
@@ -156,14 +156,14 @@ function item(id: string, title: string, covering: Covered): TrustItem {
 }
 
 /** Returns the file at a path by its name and where it really lies; nothing where no file of the workspace does. */
-function asFound(workspace: string, path: string): string[] {
+function findFile(workspace: string, path: string): string[] {
   const real = fileIn(workspace, path)
   return real === undefined ? [] : [path, real]
 }
 
 /** The same. Throws VT_MANIFEST_LIMIT where no file lies there. */
-function asNamed(workspace: string, file: string): string[] {
-  const found = asFound(workspace, file)
+function requireFile(workspace: string, file: string): string[] {
+  const found = findFile(workspace, file)
   if (found.length === 0) throw refuse(`${file} leads out of ${workspace}; code that is agreed to lies below it.`, file)
   return found
 }

@@ -16,7 +16,7 @@ const endings = ['', '.ts', '.js', '.mjs', '.cjs', '.json', '/index.ts', '/index
  * Returns a file with code and the files below `root` that its text names between quotes by a relative path, and so on.
  * A file that is missed here is not copied, so its import is refused.
  */
-export function withImports(root: string, file: string): string[] {
+export function findImports(root: string, file: string): string[] {
   const found = new Set<string>()
   const visit = (path: string): void => {
     if (found.has(path) || found.size >= MAX_FILES) return

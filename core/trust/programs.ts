@@ -30,7 +30,7 @@ export interface Started {
  * Returns what the commands in a value start, and the files that their words or other texts of the value name directly.
  * No script, module or project file is followed.
  */
-export function startedBy(root: string, { value, folders }: Programs): Started {
+export function findStarted(root: string, { value, folders }: Programs): Started {
   const files: Record<string, string> = {}
   let left = MAX_WORDS
   /** Adds the files that words name from one of these folders. Returns their paths below the root. */
@@ -46,30 +46,30 @@ export function startedBy(root: string, { value, folders }: Programs): Started {
     })
   }
   const starts = commandsOf(value).map(({ words, more, cwd }) => {
-    const below = folders.flatMap((folder) => cwd.map((path) => resolve(folder, withFolders(path))))
-    const covered = add([...words, ...more].flatMap(wordsOf), [...folders, ...below])
-    return `It starts \`${words.join(' ').replaceAll(root, '.').slice(0, 200)}\` (${shownFiles([...new Set(covered)])})`
+    const below = folders.flatMap((folder) => cwd.map((path) => resolve(folder, replaceFolders(path))))
+    const covered = add([...words, ...more].flatMap(splitWords), [...folders, ...below])
+    return `It starts \`${words.join(' ').replaceAll(root, '.').slice(0, 200)}\` (${formatFiles([...new Set(covered)])})`
   })
   // An adapter of a third party may read a file that its manifest names.
-  add(textsOf(value).filter((text) => text.length < MAX_PATH).map(withFolders), folders)
+  add(textsOf(value).filter((text) => text.length < MAX_PATH).map(replaceFolders), folders)
   const limit = starts.length > 0 ? ['What a program starts or reads in turn cannot be listed'] : []
   return { files, sentences: [...new Set([...starts, ...limit, ...sentAway(value)])] }
 }
 
-function shownFiles(names: string[]): string {
+function formatFiles(names: string[]): string {
   if (names.length === 0) return 'no file of it is covered'
   return `covered: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ' …' : ''}`
 }
 
 /** Returns the words of a command line that may name a file: between spaces, between quotes, and after `=`. */
-function wordsOf(text: string): string[] {
-  const plain = withFolders(text)
+function splitWords(text: string): string[] {
+  const plain = replaceFolders(text)
   const words = [plain, ...plain.split(/['"]/), ...plain.replace(/['"]/g, '').split(/[\s;&|<>()=]+/)]
   return words.filter((word) => word !== '' && word.length < MAX_PATH)
 }
 
 /** Replaces the variables that stand for a known folder: all of them are among those in which a word may begin. */
-function withFolders(text: string): string {
+function replaceFolders(text: string): string {
   return text.replace(wholeVariable, (whole: string, member?: string, braced?: string, bare?: string) =>
     known.test(member ?? braced ?? bare ?? '') ? '.' : whole,
   )

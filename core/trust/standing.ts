@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { problem, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import type { TrustItem } from './digest.js'
-import { startedBy } from './programs.js'
+import { findStarted } from './programs.js'
 import { fileHash } from './tree.js'
 
 // A program is started from the workspace itself, perhaps hours after consent was compared, so the files that its words
@@ -37,7 +37,7 @@ export function requireStanding(workspace: string, { id, layer }: Pick<Contribut
 function changedFiles({ agreed, starts }: TrustItem): string[] {
   if (agreed === undefined || starts === undefined) return []
   const { root, tree } = agreed
-  const { files } = startedBy(root, starts)
+  const { files } = findStarted(root, starts)
   const isChanged = (name: string): boolean => {
     const real = files[name]
     return real === undefined || real !== starts.files[name] || hashOf(real) !== tree.files[relative(root, real)]

@@ -1,4 +1,4 @@
-import { conversationFrom, problem, type JsonObject, type OpenConversation, type Result } from '../../core/base/index.js'
+import { createConversation, problem, type JsonObject, type Mode, type OpenConversation, type Result, type RightsLeft } from '../../core/base/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import { compile } from '../../core/schema/index.js'
 import type { Delegation } from './delegation/index.js'
@@ -8,13 +8,17 @@ import type { SessionTasks } from './schedule/index.js'
 /** A conversation, as far as its services need it. */
 interface ServedConversation {
   readonly kernel: Kernel
+  readonly mode: Mode
+  readonly only: RightsLeft | undefined
   readonly completion: Finish
   readonly tasks: SessionTasks
   readonly delegation: Delegation
 }
 
 /** The call of an action, as far as the action depends on it. */
-interface CallScope extends Pick<Parameters<OpenConversation>[0], 'signal' | 'ask'> {
+interface CallScope {
+  signal: AbortSignal
+  ask: Parameters<OpenConversation>[0]['ask']
   call_id: string | undefined
 }
 type Action = (thread: ServedConversation, input: any, call: CallScope) => Result | Promise<Result>
@@ -48,17 +52,27 @@ const actions: Record<string, Record<string, { slot: string; perform: Action }>>
 }
 
 /** The services of a conversation for one of its calls. A plugin gets functions over data, and no way to the conversation itself. */
-export const servicesOf = (thread: ServedConversation, call_id: string | undefined): OpenConversation => (call) =>
-  conversationFrom(async (service, action, given) => {
+export const createServices = (thread: ServedConversation, call_id: string | undefined): OpenConversation => (call) =>
+  createConversation(async (service, action, given) => {
     const { slot, perform } = actions[service]![action]!
-    return perform(thread, await checkedInput(thread, slot, given), { ...call, call_id })
+    const input = await checkInput(thread, slot, given)
+    // The policies judged the call itself; what its handler does through another action, they judge here.
+    if (slot !== call.slot) await requireAllowed(thread, slot, input)
+    return perform(thread, input, { ...call, call_id })
   })
 
-/** A copy of an input that fits its slot. Throws VT_INPUT_INVALID. */
-async function checkedInput({ kernel }: ServedConversation, slot: string, given: JsonObject): Promise<JsonObject> {
+/** Returns a copy of an input that fits its slot. Throws VT_INPUT_INVALID, and VT_AGENT_NONE where no plugin serves the slot. */
+async function checkInput({ kernel }: ServedConversation, slot: string, given: JsonObject): Promise<JsonObject> {
   const input = JSON.parse(JSON.stringify(given ?? {})) as JsonObject
-  const { input: schema = {} } = (await kernel.resolve(slot, {}))?.slot ?? {}
-  const [issue] = (await compile(schema, slot))(input)
+  const found = await kernel.resolve(slot, {})
+  if (!found) throw problem('VT_AGENT_NONE', { slot })
+  const [issue] = (await compile(found.slot.input, slot))(input)
   if (issue) throw problem('VT_INPUT_INVALID', { problem: issue.problem })
   return input
+}
+
+/** Throws VT_POLICY_DENIED for a call that the policies do not let run unasked. */
+async function requireAllowed({ kernel, mode, only }: ServedConversation, slot: string, input: JsonObject): Promise<void> {
+  const { verdict, reason } = await kernel.explain(slot, input, { mode, audiences: ['agent'], ...(only && { only }) })
+  if (verdict !== 'run') throw problem('VT_POLICY_DENIED', { reason: reason ?? `${slot} is not allowed here.` })
 }

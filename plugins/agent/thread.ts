@@ -16,7 +16,7 @@ import { Approvals, deferredFor, LifecycleHooks, ModelRequests, runTurn, withHan
 import type { ModelConnection } from './model/index.js'
 import { SessionTasks } from './schedule/index.js'
 import { abandonTurn, lineOf, ManifestWriter, messageText, Queue, type HowCalled, type Restored } from './session/index.js'
-import { servicesOf } from './services.js'
+import { createServices } from './services.js'
 import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
 /** One conversation with all of its parts. Everything that lasts goes through `commit` and `events`. */
@@ -92,7 +92,7 @@ export class Thread implements LoopConversation {
   async perform(name: string, input: unknown, { call_id, ...how }: HowCalled): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
     const sandbox = providers.sandbox.choose(name, input)
-    const conversation = servicesOf(this, call_id)
+    const conversation = createServices(this, call_id)
     const rights = { mode, ...(only && { only }), audiences: ['agent', 'delegation'], ...(sandbox !== 'workspace' && { sandbox }) }
     return providers.execute.run(name, input, { ...how, session, surface, ...rights, conversation })
   }

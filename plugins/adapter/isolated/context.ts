@@ -1,4 +1,4 @@
-import { conversationFrom, toText, type Result } from '../../../core/base/index.js'
+import { createConversation, toText, type Result } from '../../../core/base/index.js'
 import type { Frame } from './frames.js'
 
 /** The part of a context that is data. */
@@ -87,7 +87,7 @@ function make({ plugin, settings, slot, session, workspace, asks, conversation, 
     host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), resolve: (tool: string, input?: unknown) => ask('host.resolve', tool, input), skills: () => ask('host.skills') },
     ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,
     client: client && { ...client, request: (requests: object, state?: unknown) => ask('client.request', requests, state) },
-    conversation: conversation ? conversationFrom((service, action, input) => ask(`conversation.${service}.${action}`, input) as Promise<Result>) : undefined,
+    conversation: conversation ? createConversation((service, action, input) => ask(`conversation.${service}.${action}`, input) as Promise<Result>) : undefined,
     call: (tool: string, input: unknown, how: unknown) => ask('call', tool, input, how),
     progress: (update: unknown) => send({ t: 'progress', update }),
     log(level: string, message: string) {

@@ -96,7 +96,7 @@ async function readZip(bytes: Buffer, accept: Accept): Promise<Entry[]> {
       const type = mode & constants.S_IFMT
       const folder = path.endsWith('/') || type === constants.S_IFDIR
       const kind = folder ? 'folder' : type === 0 || type === constants.S_IFREG ? 'file' : 'other'
-      all.push({ path: accept(path, folder ? 0 : entry.uncompressedSize, kind), folder, executable: (mode & 0o111) !== 0, bytes: () => contentOf(zip, entry, path) })
+      all.push({ path: accept(path, folder ? 0 : entry.uncompressedSize, kind), folder, executable: (mode & 0o111) !== 0, bytes: () => readContent(zip, entry, path) })
     }
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(`the archive is damaged: ${(error as Error).message}`)
@@ -105,7 +105,7 @@ async function readZip(bytes: Buffer, accept: Accept): Promise<Entry[]> {
 }
 
 /** The content of an entry. Throws UserError where its checksum is wrong, which yauzl does not compare. */
-async function contentOf(zip: ZipFile, entry: ZipEntry, path: string): Promise<Buffer> {
+async function readContent(zip: ZipFile, entry: ZipEntry, path: string): Promise<Buffer> {
   let content: Buffer
   try {
     content = Buffer.concat(await (await zip.openReadStreamPromise(entry)).toArray())

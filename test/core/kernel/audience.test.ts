@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Boot } from 'vtcode/test'
-import { conversationFrom, ok } from '../../../build/core/base/index.js'
+import { createConversation, ok } from '../../../build/core/base/index.js'
 import { eventsOf, home, call as toolCall, startPeer, vtcode as agent } from '../../support/peer.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
 
@@ -20,7 +20,7 @@ async function boot(how: Boot = {}) {
   return { ...one, [Symbol.asyncDispose]: async () => void (await one[Symbol.asyncDispose](), await place[Symbol.asyncDispose]()) }
 }
 const services = ['tracker', 'plan', 'schedule', 'delegation', 'report']
-const ofAgent = { audiences: ['agent'], conversation: () => conversationFrom(async (service, action, heard) => ok({ service, action, heard })) }
+const ofAgent = { audiences: ['agent'], conversation: () => createConversation(async (service, action, heard) => ok({ service, action, heard })) }
 const none = { ok: false, error: { code: 'VT_AGENT_NONE', message: expect.stringMatching(/^(crew|crew\/spawn) belongs to an agent's conversation\.$/), hint: expect.stringContaining('vtcode exec') } }
 
 describe('a tool that belongs to an audience', () => {

@@ -25,6 +25,8 @@ export default async ({ input }, context) => {
     bad: await code(() => conversation.tracker.create({ title: 1, items: 'x' })),
     other: await code(() => conversation.delegation.send({ id: 'a1' })),
     strange: await code(() => conversation.tracker.add({ item: 'x', thread: 1 })),
+    denied: await code(() => conversation.delegation.close({ id: 'a1' })),
+    unknown: await code(() => conversation.delegation.send({ id: 'a1', message: 'Go on.' })),
     good: await code(() => conversation.tracker.create({ title: 'Mine', items: ['one'] })),
     listed: await code(() => conversation.tracker.list({})),
   }) } }
@@ -45,12 +47,12 @@ describe('services of a conversation', () => {
     await using place = await home(peer, {})
     await place.write('../home/mine/mine.yaml', manifest)
     await place.write('../home/mine/mine.js', override)
-    const { out } = await vtcode(place, ['exec', '--json', '--config', `manifests=["builtin","${place.home}/mine"]`, '--config', `plugins.isolate=${isolate}`, 'go'])
+    const { out } = await vtcode(place, ['exec', '--json', '--config', `manifests=["builtin","${place.home}/mine"]`, '--config', `plugins.isolate=${isolate}`, '--config', 'policy.deny=["agents/close"]', 'go'])
     const output = eventsOf(out).flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'tool_output' ? [item.output] : [])).join()
     expect(output).toContain('"notes"')
     const seen = JSON.parse(JSON.parse(/"notes":("(?:[^"\\]|\\.)*")/.exec(output)![1]!) as string) as Record<string, unknown>
     const expected = Object.entries(actions).flatMap(([service, names]) => [service, ...names.map((name) => `${service}.${name}`)])
     expect([...(seen['found'] as string[])].sort()).toEqual(expected.sort())
-    expect(seen).toMatchObject({ lent: false, changes: 'TypeError', bad: 'VT_INPUT_INVALID', other: 'VT_INPUT_INVALID', strange: 'VT_INPUT_INVALID', good: 'ok', listed: 'ok' })
+    expect(seen).toMatchObject({ lent: false, changes: 'TypeError', bad: 'VT_INPUT_INVALID', other: 'VT_INPUT_INVALID', strange: 'VT_INPUT_INVALID', denied: 'VT_POLICY_DENIED', unknown: 'VT_AGENT_UNKNOWN', good: 'ok', listed: 'ok' })
   })
 })
