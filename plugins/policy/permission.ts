@@ -120,7 +120,7 @@ async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise
   if (isAllowed || call.mode === 'full-auto') {
     const hidden = effect === 'exec' ? hiddenFrom(facts, rules) : undefined
     const kind = call.mode === 'full-auto' ? 'deny' : verdict
-    if (hidden !== undefined) return { word: kind, effect, reason: `What the command starts cannot be determined from its text: ${hidden}.`, way: plainly[kind] }
+    if (hidden !== undefined) return { word: kind, effect, reason: `What the command does cannot be determined from its text: ${hidden}.`, way: plainly[kind] }
     if (isAllowed) return undefined
   }
   if (effect === 'write' && call.mode === 'plan' && onlyPlans(facts)) return undefined
@@ -168,9 +168,9 @@ const plainly: Record<ModeWord, string> = {
 async function refuse(facts: CallFacts, context: Context, { word: kind, effect, reason, way }: Objection, offer?: string): Promise<Verdict> {
   const blocks = context.settings as Blocks
   const next = effect === 'exec' ? await insteadOf(facts, rulesOfSettings(blocks, facts.call.mode, context.workspace)) : undefined
-  const { verdicts, untold } = await steeredBy(facts)
+  const { verdicts, unclear } = await steeredBy(facts)
   // Another policy asks about what decides what other programs run, in every mode.
-  const isAsked = verdicts.length > 0 || untold !== undefined
+  const isAsked = verdicts.length > 0 || unclear !== undefined
   const runs: Runs = async (mode, more) => {
     if (isAsked) return false
     const other = inMode(facts, blocks, mode, more)

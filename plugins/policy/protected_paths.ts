@@ -6,9 +6,9 @@ import { steeredBy } from './permission/steered_by.js'
 
 /** What runs or steers other programs is not changed by a tool: denied outright, or asked for. */
 const protected_paths: Policy = async (call, context) => {
-  const { verdicts, untold } = await steeredBy(factsOf(call, context))
+  const { verdicts, unclear } = await steeredBy(factsOf(call, context))
   const worst = verdicts.find(({ verdict }) => verdict === 'deny') ?? verdicts[0]
-  if (!worst) return untold !== undefined && !(await isConfined(call, context)) ? undetermined(call, untold) : undefined
+  if (!worst) return unclear !== undefined && !(await isConfined(call, context)) ? undetermined(call, unclear) : undefined
   const { verdict, path, reason } = worst
   const details = { not_applied: true, say: `Not applied. The path is protected, so nothing was changed; next action: ask the user to change ${path} by hand.` }
   if (verdict === 'deny') return { deny: reason, hint: 'Ask the user to change it by hand.', details }

@@ -8,7 +8,7 @@ import { filesOf } from './sources.js'
 /** Low to high: a file imports its own room and rooms to its left. */
 const floors = {
   core: ['base', 'documents', 'schema', 'workspace', 'trust', 'config', 'skills', 'manifests', 'registry', 'input', 'kernel', 'cli'],
-  lib: ['base', 'process', 'git', 'steering', 'sandbox', 'state', 'rules', 'net', 'values', 'globs', 'search', 'files', 'snapshots', 'worktrees', 'syntax', 'hooks', 'skills', 'schedule', 'page', 'terminal', 'own_files'],
+  lib: ['base', 'process', 'git', 'shell', 'steering', 'sandbox', 'state', 'rules', 'net', 'values', 'globs', 'search', 'files', 'snapshots', 'worktrees', 'syntax', 'hooks', 'skills', 'schedule', 'page', 'terminal', 'own_files'],
   // Rooms beside each other share a number.
   agent: [['base'], ['events'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['finish', 'delegation', 'schedule', 'records'], ['thread_state', 'agent_options', 'services'], ['thread'], ['open'], ['index'], ['cli']],
 }
@@ -147,7 +147,6 @@ const largeRooms: Record<string, number> = {
   'plugins/agent/records': 94,
   'plugins/agent/session': 109,
   'plugins/lib/files': 110,
-  'plugins/lib/rules': 122,
   'plugins/lib/search': 82,
   'plugins/surface/chat': 97,
   'plugins/surface/mcp': 84,
@@ -180,8 +179,6 @@ const largeFiles: Record<string, number> = {
   'plugins/agent/model/providers/provider.ts': 15.7,
   'plugins/agent/records/reduce.ts': 15.6,
   'plugins/agent/thread.ts': 15.1,
-  'plugins/lib/rules/shell.ts': 13.4,
-  'plugins/lib/rules/wrappers.ts': 14.2,
   'plugins/lib/search/search.ts': 12.4,
   'plugins/lib/syntax/outline.ts': 12.7,
   'plugins/surface/plugins/indexes.ts': 13.7,

@@ -6,5 +6,6 @@ export { foldersWithin, gitFolderAbove, gitFolderAt, isGitFolder, isThere, named
 export { filtersOff, gitAlone } from './hardened.js'
 export { indexFacts } from './index_entries.js'
 export { innerRepositories } from './inner.js'
+export { startsNothing } from './quiet_settings.js'
 export { runGit, type GitRun } from './run.js'
 export { repositoryAt, settingsAt, settingsInFile, type GitSetting, type Repository } from './repository.js'

@@ -36,11 +36,11 @@ export async function hooksFor(event: HookEvent, call: Call, context: Context): 
 /** Whether the rule of the entry speaks about the call. A rule or a command that cannot be read does: a guard is not lost to a slip. */
 async function concerned({ if: text }: HookEntry, call: Call, context: Context): Promise<boolean> {
   if (text === undefined) return true
-  const [{ factsOf }, { hit }, { parseRule }, { readCommand }] = await Promise.all([import('../rules/index.js'), import('../rules/index.js'), import('../rules/index.js'), import('../rules/index.js')])
+  const [{ factsOf, hit, parseRule }, { readCommand }] = await Promise.all([import('../rules/index.js'), import('../shell/index.js')])
   const rule = parseRule(text, 'ask', context.workspace)
   if (!rule) return true
   const facts = factsOf(call, context)
-  if (rule.command && rule.applies(facts) && facts.commands().some((command) => readCommand(command).unknown !== undefined)) return true
+  if (rule.command && rule.applies(facts) && facts.commands().some((command) => readCommand(command).hidden !== undefined)) return true
   return (await hit(facts, [rule])) !== undefined
 }
 

@@ -1,7 +1,6 @@
 import { problem } from '../../../core/base/index.js'
+import { baseName, type Argv, type Word } from '../shell/index.js'
 import type { CommandPattern } from './command_pattern.js'
-import type { Argv, Word } from './words.js'
-import { baseName } from './wrappers.js'
 
 /** One entry of `policy.commands`: a program with the shape of the argv that is meant. */
 export interface CommandEntry {

@@ -1,6 +1,5 @@
 import { isBegunBy, matchSequence, wildcard } from '../../../core/base/index.js'
-import type { Argv, Word } from './words.js'
-import { baseName } from './wrappers.js'
+import { baseName, type Argv, type Word } from '../shell/index.js'
 
 /** A pattern over the words of a command: a final `*` (or `:*`) is any further words, `*` between is any words, `*` in a word is characters. */
 export interface CommandPattern {

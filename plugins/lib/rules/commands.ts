@@ -1,14 +1,14 @@
 import { findProgram, searchPath, toText } from '../../../core/base/index.js'
+import { startsNothing } from '../git/index.js'
+import { findTargets, isOpenTarget, type Argv, type ParsedCommand } from '../shell/index.js'
 import type { CallFacts } from './facts.js'
 import { changesFolder, commandFolders, targetOf } from './folders.js'
 import { gitOptions, isGit, lookedAt, looksWithGit, programOfUser, showsContents } from './git.js'
 import { isInside, meetsLinkOut, namesOfWord, reached, type WordPlace } from './named.js'
-import { readOnlyFiles } from './read_only.js'
-import { configuredPrograms, hooksOfLooking, startsNothing } from './repository.js'
+import { readOnlyFiles, showsFiles } from './read_only.js'
+import { configuredPrograms, hooksOfLooking } from './repository.js'
 import type { Rule, RuleSet } from './rule.js'
-import { writtenWords } from './targets.js'
-import type { Argv, ParsedLine } from './words.js'
-import { writtenInLine, type WrittenNames } from './written.js'
+import { findWrites, type Writes } from './find_writes.js'
 
 /** What the command lines of a call come to. */
 export interface Judgement {
@@ -24,10 +24,10 @@ const harmless = /^(LC_\w+|LANG|TZ|NO_COLOR|CI)$/
 export async function commandHit(facts: CallFacts, rules: readonly Rule[]): Promise<Rule | undefined> {
   for (const line of facts.lines()) {
     const places = [placeOf(facts), ...(await placesIn(line, facts))]
-    const programs = programsOf(line)
+    const programs = line.commands
     const hit =
       rules.find((rule) => rule.command && rule.applies(facts) && programs.some((argv) => rule.command!.hits(argv))) ??
-      fileHit(rules, 'write', writtenIn(line), places) ??
+      fileHit(rules, 'write', [...line.writes, ...programs.flatMap(findTargets)].map(({ text }) => text), places) ??
       fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])], places) ??
       fileHit(rules.filter(({ anyWord }) => anyWord), 'read', programs.flatMap((argv) => argv.map(({ text }) => text.replace(/^-[^=]*=|^@/, ''))), places)
     if (hit) return hit
@@ -41,22 +41,39 @@ function fileHit(rules: readonly Rule[], effect: 'read' | 'write', files: string
   return those.find((rule) => names.some((name) => rule.path!(name)))
 }
 
-const programsOf = ({ commands, readings }: ParsedLine): Argv[] => [...commands, ...readings]
-const writtenIn = (line: ParsedLine): string[] => [...line.writes, ...programsOf(line).flatMap(writtenWords)].map(({ text }) => text)
-
-/** What the command lines are known to write: by a redirection, or by a program whose words say so. */
-export async function writtenByCommands(facts: CallFacts): Promise<WrittenNames> {
-  const lines = await Promise.all(facts.lines().map(async (line) => writtenInLine(line, placeOf(facts), await placesIn(line, facts))))
-  const untold = lines.find((line) => line.untold !== undefined)?.untold
-  return { names: [...new Set(lines.flatMap(({ names }) => names))], ...(untold !== undefined && { untold }) }
+/** Returns what the command lines of a call are known to write: by a redirection, or because the words of a program name it. */
+export async function findCommandWrites(facts: CallFacts): Promise<Writes> {
+  const lines = await Promise.all(facts.lines().map(async (line) => findWrites(line, placeOf(facts), await placesIn(line, facts))))
+  const unclear = lines.find((line) => line.unclear !== undefined)?.unclear
+  return { names: [...new Set(lines.flatMap(({ names }) => names))], ...(unclear !== undefined && { unclear }) }
 }
 
-/** Why no rule on a slot may let the call through: its text does not tell what it starts, and there is a rule that this may be about. */
+/** Returns why no rule on a slot may allow the call, as a clause: its text does not show whether another rule is about it. */
 export function hiddenFrom(facts: CallFacts, { deny, ask }: RuleSet): string | undefined {
-  const isRuled = [...deny, ...ask].some((rule) => rule.command && rule.applies(facts))
-  if (!isRuled && facts.call.mode !== 'full-auto') return undefined
-  // Who may start a shell in a terminal may type into it, unless a rule speaks about commands.
-  return facts.lines().flatMap(({ hidden, later }) => hidden ?? (isRuled ? later : undefined) ?? [])[0]
+  const rules = [...deny, ...ask]
+  const isRuled = rules.some((rule) => rule.command && rule.applies(facts))
+  const isFullAuto = facts.call.mode === 'full-auto'
+  // A rule about the home of this program is no reason: it is there for every call.
+  const effects = rules.flatMap(({ path, anyWord, lifts }) => (path && !anyWord && lifts ? lifts : []))
+  const reasons = facts.lines().flatMap((line) => [
+    isRuled || isFullAuto ? line.hidden : undefined,
+    // A user who lets a model start a shell in a terminal lets it type into the shell, unless a rule is about commands.
+    isRuled ? line.typed : undefined,
+    effects.includes('write') ? openTarget(line) : undefined,
+    effects.includes('read') ? openSource(line) : undefined,
+  ])
+  return reasons.find((reason) => reason !== undefined)
+}
+
+function openTarget(line: ParsedCommand): string | undefined {
+  const word = [...line.writes, ...line.commands.flatMap(findTargets)].find(isOpenTarget)
+  return word && `what it writes by '${word.text.slice(0, 80)}'`
+}
+
+function openSource(line: ParsedCommand): string | undefined {
+  const words = [...line.inputs, ...line.commands.filter(showsFiles).flat()]
+  const word = words.find(({ kind }) => kind === 'dynamic')
+  return word && `what it reads by '${word.text.slice(0, 80)}'`
 }
 
 /** Whether a call may run without a question as far as its command lines go. */
@@ -89,10 +106,9 @@ function oddity({ call: { input } }: CallFacts): string | undefined {
   return input.shell === undefined || input.shell === 'bash' || input.shell === 'sh' ? undefined : `its text is for ${toText(input.shell)}`
 }
 
-export function objection(line: ParsedLine): string | undefined {
+export function objection(line: ParsedCommand): string | undefined {
   const loud = line.assigned.find((name) => !harmless.test(name))
-  const untold = line.unknown ?? line.hidden
-  if (untold) return untold
+  if (line.dynamic !== undefined) return line.dynamic
   if (line.commands.length === 0) return 'no program was recognised in it'
   if (loud) return `it sets ${loud}`
   if (line.writes[0]) return `it writes to '${line.writes[0].text}'`
@@ -100,7 +116,7 @@ export function objection(line: ParsedLine): string | undefined {
 }
 
 /** Git that looks is asked about because of what stands beside it: that is named. */
-async function culprit(argv: Argv, line: ParsedLine, facts: CallFacts, { allow }: RuleSet): Promise<Argv> {
+async function culprit(argv: Argv, line: ParsedCommand, facts: CallFacts, { allow }: RuleSet): Promise<Argv> {
   if (filesOf(argv) === undefined) return argv
   const places = await placesIn(line, facts)
   for (const other of line.commands) if (filesOf(other) === undefined && !(await coveringRule(other, places, facts, allow))) return other
@@ -178,7 +194,7 @@ function isInstalled(name: string, root: string): boolean {
 
 export const commandFolder = ({ call: { input } }: CallFacts): string => toText(input.workdir ?? input.cwd ?? '.')
 const placeOf = (facts: CallFacts): WordPlace => ({ folder: commandFolder(facts), workspace: facts.workspace })
-export const placesIn = (line: ParsedLine, facts: CallFacts): Promise<WordPlace[]> => commandFolders(line, placeOf(facts))
+export const placesIn = (line: ParsedCommand, facts: CallFacts): Promise<WordPlace[]> => commandFolders(line, placeOf(facts))
 
 async function inAll(word: string, places: WordPlace[]): Promise<boolean> {
   for (const place of places) if (!(await isInside(word, place))) return false

@@ -1,8 +1,8 @@
 import { problem, type Call } from '../../../core/base/index.js'
+import { readCommand } from '../shell/index.js'
 import { objection } from './commands.js'
 import { readOnlyFiles } from './read_only.js'
 import type { Rule } from './rule.js'
-import { readCommand } from './shell.js'
 
 /** Examples of what a rule means and what it does not. */
 export interface Examples {

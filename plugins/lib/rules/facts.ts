@@ -3,8 +3,7 @@ import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import { propertiesOf } from '../../../core/registry/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { readCommand } from './shell.js'
-import type { Around, ParsedLine } from './words.js'
+import { readCommand, type ParsedCommand } from '../shell/index.js'
 
 /** What rules may ask about one call; everything that costs something is found out once, when first asked for. */
 export interface CallFacts {
@@ -15,7 +14,7 @@ export interface CallFacts {
   readonly hasCommand: boolean
   commands(): (string | string[])[]
   /** Its command lines as they will be read, with the variables and the input that come with the call. */
-  lines(): readonly ParsedLine[]
+  lines(): readonly ParsedCommand[]
   host(): string | undefined
 }
 
@@ -36,17 +35,22 @@ export function factsOf(call: Call, context: Context): CallFacts {
 const commandsOf = ({ input }: Call, names: string[]): (string | string[])[] => names.flatMap((name) => (input[name] === undefined ? [] : [withArguments(input, name)]))
 
 /** Several policies look at the same call, which never changes. */
-const read = new WeakMap<Call, readonly ParsedLine[]>()
-function linesOf(call: Call, names: string[]): readonly ParsedLine[] {
+const read = new WeakMap<Call, readonly ParsedCommand[]>()
+function linesOf(call: Call, names: string[]): readonly ParsedCommand[] {
   const known = read.get(call) ?? commandsOf(call, names).map((command) => lineOf(command, call.input))
   read.set(call, known)
   return known
 }
 
-function lineOf(command: string | string[], { env, input, shell, tty }: Readonly<JsonObject>): ParsedLine {
-  const around: Around = { ...(typeof env === 'object' && env !== null && { env: env as Record<string, string> }), ...(typeof input === 'string' && { stdin: input }), isTerminal: tty === true }
-  const line = readCommand(command, around)
-  return typeof command === 'string' && ![undefined, 'bash', 'sh'].includes(shell as string) ? { ...line, hidden: line.hidden ?? `its text is for ${toText(shell)}` } : line
+function lineOf(command: string | string[], { env, input, shell, tty }: Readonly<JsonObject>): ParsedCommand {
+  const line = readCommand(command, {
+    ...(typeof env === 'object' && env !== null && { env: env as Record<string, string> }),
+    ...(typeof input === 'string' && { stdin: input }),
+    isTerminal: tty === true,
+  })
+  if (typeof command !== 'string' || [undefined, 'bash', 'sh'].includes(shell as string)) return line
+  const reason = `its text is for ${toText(shell)}`
+  return { ...line, dynamic: line.dynamic ?? reason, hidden: line.hidden ?? reason }
 }
 
 /** `args` beside a command are its further words, never shell. */

@@ -1,5 +1,5 @@
+import type { Argv, ParsedCommand } from '../shell/index.js'
 import { isInside, reached, type WordPlace } from './named.js'
-import type { Argv, ParsedLine } from './words.js'
 
 const changers = ['cd', 'pushd', 'popd', 'chdir']
 const most = 16
@@ -10,7 +10,7 @@ export const changesFolder = ([program]: Argv): boolean => changers.includes(pro
  * Every place in which a command of the line may run: where the line begins, and where a `cd` in it leads. A word is harmless only if it
  * is in all of them, so it does not matter which `cd` comes to pass. None when a `cd` cannot be followed.
  */
-export async function commandFolders(line: ParsedLine, start: WordPlace): Promise<WordPlace[]> {
+export async function commandFolders(line: ParsedCommand, start: WordPlace): Promise<WordPlace[]> {
   const places = [start]
   for (const argv of line.commands.filter(changesFolder)) {
     const target = targetOf(argv)

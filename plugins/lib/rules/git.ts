@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs'
 import { settingsAt } from '../git/index.js'
+import { readCommand, type Argv } from '../shell/index.js'
 import { changesFolder, targetOf } from './folders.js'
 import { namedFiles, readOnlyFiles, type ReadOnlyUse } from './read_only.js'
-import { readCommand } from './shell.js'
-import type { Argv } from './words.js'
 
 const format = ['format', 'pretty', 'oneline', 'date', 'abbrev-commit', 'no-abbrev-commit', 'abbrev', 'decorate', 'no-decorate', 'color', 'no-color', 'no-notes']
 const changed = ['stat', 'shortstat', 'numstat', 'dirstat', 'name-only', 'name-status', 'summary', 'raw', 'diff-filter', 'find-renames', 'no-renames', 'relative']
@@ -69,8 +68,8 @@ export function lookedAt(argv: Argv): string[] | undefined {
  * git trusts only where the user's own configuration says so, and not where the user has differences shown by a program.
  */
 export async function looksWithGit(command: string | readonly string[], root: string): Promise<boolean> {
-  const { commands, unknown } = readCommand(command)
-  if (unknown || !commands.some(isGit)) return false
+  const { commands, dynamic } = readCommand(command)
+  if (dynamic !== undefined || !commands.some(isGit)) return false
   const looks = commands.every((argv) => (isGit(argv) ? lookedAt(argv) : changesFolder(argv) ? targetOf(argv) : readOnlyFiles(argv)) !== undefined)
   if (!looks || ![undefined, statSync(root).uid].includes(process.getuid?.())) return false
   for (const argv of commands) if ((await programOfUser(argv, root)) !== undefined) return false

@@ -1,4 +1,4 @@
-import type { Argv, Word } from './words.js'
+import type { Argv, Word } from '../shell/index.js'
 
 /** How a program may be called so that it only reads: other flags are not known to be harmless. */
 export interface ReadOnlyUse {
@@ -52,6 +52,9 @@ export function readOnlyFiles(argv: Argv): string[] | undefined {
   return shape && namedFiles(words, shape)
 }
 
+/** Whether a program is known to show what is in the files that its words name. */
+export const showsFiles = ([program]: Argv): boolean => program !== undefined && Object.hasOwn(shapes, program.text) && shapes[program.text]!.words === 'files'
+
 export function namedFiles(words: Argv, shape: ReadOnlyUse): string[] | undefined {
   const files: string[] = []
   let options = true
@@ -63,7 +66,7 @@ export function namedFiles(words: Argv, shape: ReadOnlyUse): string[] | undefine
       const taken = word.kind === 'static' ? optionLength(word.text, words[index + 1], shape) : 0
       if (!taken) return undefined
       index += taken - 1
-    } else if (!wordFits(word, shape) || (word.kind === 'variable' && index === 0 && !shape.short)) return undefined
+    } else if (!wordFits(word, shape)) return undefined
     else if ((shape.words === 'files' || shape.words === 'glob') && word.text !== '-') files.push(literalPart(word))
   }
   return files
@@ -89,7 +92,6 @@ function optionLength(text: string, next: Word | undefined, shape: ReadOnlyUse):
 
 // The shell puts names of files in place of a glob; only below a literal beginning is it sure that none is taken for an option.
 function wordFits(word: Word, shape: ReadOnlyUse): boolean {
-  if (word.kind === 'variable') return shape.words === 'text'
   if (typeof shape.words === 'function') return word.kind === 'static' && shape.words(word.text)
   if (word.kind === 'glob') return (shape.words === 'glob' || shape.words === 'text') && literalPart(word) !== ''
   return word.kind === 'static' && shape.words !== 'none'

@@ -2,33 +2,7 @@ import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { inside, realPathOf } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { entriesOf, indexFacts, innerRepositories, isThere, leadsOut, linksIn, misplaced, repositoryAt, settingsInFile, type GitSetting, type Repository } from '../git/index.js'
-
-const oneOf = (words: string): RegExp => new RegExp(`^(${words.split(/\s+/).join('|')})$`)
-
-// What a repository may say without anything of it being started. All else (fsmonitor, hooksPath, textconv, filters, aliases,
-// included files, whatever git learns next) may be a program. Where the working tree lies is judged by itself.
-const quiet: Record<string, RegExp> = {
-  core: oneOf(`repositoryformatversion filemode bare worktree logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev
-    compression whitespace sharedrepository untrackedcache preloadindex longpaths protectntfs protecthfs`),
-  remote: /^(url|pushurl|fetch|prune|tagopt|promisor|partialclonefilter|gh-resolved)$/,
-  branch: /^(remote|merge|rebase|description|pushremote|vscode-merge-base|github-pr-owner-number|gk-[a-z-]+)$/,
-  submodule: /^(url|active|branch|path|ignore)$/,
-  user: /^(name|email|useconfigonly)$/,
-  init: /^defaultbranch$/,
-  pull: /^(rebase|ff)$/,
-  push: /^(default|autosetupremote|followtags)$/,
-  fetch: /^(prune|prunetags|parallel)$/,
-  color: /^/,
-  log: /^(date|decorate|abbrevcommit|follow)$/,
-  status: /^(?!submodulesummary$)/,
-  index: /^(version|threads|sparse)$/,
-  feature: /^/,
-  gc: /^(auto|autodetach|pruneexpire)$/,
-  rerere: /^(enabled|autoupdate)$/,
-  extensions: /^(worktreeconfig|objectformat|partialclone|refstorage)$/,
-  advice: /^/,
-}
+import { entriesOf, indexFacts, innerRepositories, isThere, leadsOut, linksIn, misplaced, repositoryAt, settingsInFile, startsNothing, type GitSetting, type Repository } from '../git/index.js'
 
 /** The one hook that looking can start: by putting the index on disk anew. */
 export const hooksOfLooking = ['post-index-change']
@@ -102,13 +76,6 @@ export async function programsOfGitFolder(folder: string, root: string): Promise
   const link = linksIn(folder).links[0]
   const odd = ['config.worktree', 'info/attributes', 'objects/info/alternates'].find((name) => existsSync(join(folder, name)))
   return loud(settings) ?? hook({ common: folder }) ?? (away && 'it names a working tree outside of the workspace') ?? (odd && `it has '${odd}'`) ?? (link && `'${link.slice(0, 200)}' in it is a link`)
-}
-
-/** Whether a setting is known to start nothing. */
-export function startsNothing(key: string, value: string): boolean {
-  const [section, name] = [key.slice(0, key.indexOf('.')).toLowerCase(), key.slice(key.lastIndexOf('.') + 1).toLowerCase()]
-  // `ext::` and its kin start programs, and so does an address that looks like a flag.
-  return Object.hasOwn(quiet, section) && quiet[section]!.test(name) && !/^(\w+::|-)/.test(value)
 }
 
 function hook({ common }: Pick<Repository, 'common'>, counted?: string[]): string | undefined {

@@ -77,7 +77,7 @@ function shortened(value: unknown): string {
 function argvOf(facts: CallFacts): { shown: string; words: unknown } | undefined {
   const commands = facts.commands()
   const lines = facts.lines()
-  if (lines.some((line) => line.unknown || line.commands.some((argv) => argv.some(({ kind }) => kind !== 'static')))) return undefined
+  if (lines.some((line) => line.dynamic !== undefined || line.commands.some((argv) => argv.some(({ kind }) => kind !== 'static')))) return undefined
   const [line] = lines
   const single = lines.length === 1 && line!.isSimple && line!.commands.length === 1 && line!.writes.length + line!.inputs.length + line!.assigned.length === 0
   const words = single ? line!.commands[0]!.map(({ text }) => text) : commands

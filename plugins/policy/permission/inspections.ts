@@ -5,7 +5,7 @@ import { type CallFacts } from '../../lib/rules/index.js'
 export function inspection(facts: CallFacts): Next | undefined {
   const lines = facts.lines()
   const only = lines.length === 1 && lines[0]!.commands.length === 1 ? lines[0]!.commands[0]! : undefined
-  if (!only || only.some(({ kind }) => kind === 'dynamic' || kind === 'variable')) return undefined
+  if (!only || only.some(({ kind }) => kind === 'dynamic')) return undefined
   const [program, ...words] = only.map((word) => word.text)
   const plain = words.filter((word) => !word.startsWith('-'))
   return Object.hasOwn(instead, program!) ? instead[program!]!(words, plain) : undefined

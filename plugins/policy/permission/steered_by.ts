@@ -1,17 +1,17 @@
-import { namesOfPlaces, writtenByCommands, type CallFacts } from '../../lib/rules/index.js'
+import { findCommandWrites, namesOfPlaces, type CallFacts } from '../../lib/rules/index.js'
 import { configuredPlaces, judgePath, onceWritten, type SteeringVerdict } from '../../lib/steering/index.js'
 
 /** Slots that take a folder with all it holds. */
 const takesFolders = ['unified_file/move', 'unified_file/copy', 'unified_file/delete']
 
-/** What of the places that a call writes steers other programs; `untold`: what cannot be determined of them. */
-export async function steeredBy(facts: CallFacts): Promise<{ verdicts: SteeringVerdict[]; untold?: string }> {
+/** What of the places that a call writes steers other programs; `unclear`: what of it cannot be determined, as a clause. */
+export async function steeredBy(facts: CallFacts): Promise<{ verdicts: SteeringVerdict[]; unclear?: string }> {
   const { call, workspace } = facts
-  const written = facts.hasCommand ? await writtenByCommands(facts) : { names: [] }
+  const written = facts.hasCommand ? await findCommandWrites(facts) : { names: [] }
   const names = [...(call.effects.includes('write') ? namesOfPlaces(call) : []), ...written.names]
   const configured = names.length > 0 ? await configuredPlaces(workspace.root) : []
   const has = onceWritten(names, workspace.root)
   const whole = takesFolders.includes(call.slot)
   const verdicts = names.flatMap((name) => judgePath(name, workspace, { whole, configured, has }) ?? [])
-  return { verdicts, ...(written.untold !== undefined && { untold: written.untold }) }
+  return { verdicts, ...(written.unclear !== undefined && { unclear: written.unclear }) }
 }

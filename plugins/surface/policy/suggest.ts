@@ -1,5 +1,5 @@
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
-import { readCommand } from '../../lib/rules/index.js'
+import { readCommand } from '../../lib/shell/index.js'
 import { recordedCalls, type CallRecord } from '../../lib/state/index.js'
 import { documentText, oneLine } from '../../lib/terminal/index.js'
 
@@ -48,8 +48,8 @@ function ruleFor({ slot, input }: CallRecord): string | undefined {
 }
 
 function commandRule(command: string | string[]): string | undefined {
-  const { commands, writes, inputs, assigned, unknown } = readCommand(command)
+  const { commands, writes, inputs, assigned, dynamic } = readCommand(command)
   const [argv] = commands
-  const plain = commands.length === 1 && writes.length + inputs.length + assigned.length === 0 && !unknown
+  const plain = commands.length === 1 && writes.length + inputs.length + assigned.length === 0 && dynamic === undefined
   return plain && argv!.every(({ kind, text }) => kind === 'static' && /^[\w./:=@,+-]+$/.test(text)) ? `Bash(${argv!.map(({ text }) => text).join(' ')})` : undefined
 }

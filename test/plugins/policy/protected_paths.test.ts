@@ -220,7 +220,7 @@ describe('a command', () => {
   it.each([
     'echo {} > .vtcode/tool-policy.json', 'echo x >> .git/config', 'echo x >| ./.git/config', 'echo x &> .git/hooks/post-commit', 'echo x | tee .git/config', 'echo x | tee -a src/b .git/config', 'cp a.txt .git/config', 'cp a.txt .git/', 'cp -t .git a.txt', 'cp --target-directory=.git/hooks a.txt', 'mv a.txt .git/config', 'mv .git/config a.txt', 'install -m 755 a.txt .git/hooks/pre-commit', 'ln -s /bin/true .git/hooks/pre-commit',
     'dd if=a.txt of=.git/config', 'sed -i s/a/b/ .git/config', 'sed -i.bak -e s/a/b/ .git/config', 'perl -pi -e s/a/b/ .git/config', 'touch .git/config', 'truncate -s 0 .git/config', 'rm -rf .git', 'rm .vtcode/tool-policy.json', 'chmod +x .git/hooks/x', 'rsync -a src/ .git/', 'curl -s -o .git/config http://localhost', 'curl --output=.git/config http://localhost', 'wget -O .git/config http://localhost', 'git config --file .git/config core.pager x', 'git config -f .git/config core.pager x',
-    'cd .git && echo x > config', 'cd .git; touch config', 'F=.git/config; echo x > $F', 'F=.git/config; cp a.txt "$F"', 'for f in .git/config; do echo x > "$f"; done', "sh -c 'echo x > .git/config'", 'env tee .git/config', 'sudo tee .git/config', 'find . -name a.txt -exec cp {} .git/config \\;', 'echo .git/config | xargs touch .git/config', "eval 'echo x > .git/config'", 'echo x > src/../.git/config', 'echo x > "$(true)" > .git/config', 'echo x > .GIT/config', 'mkdir -p .vtcode/plugins/x', 'tar -xf a.tar -C .git', 'sort -o .git/config a.txt', 'bash <<E\necho x > .git/config\nE',
+    'cd .git && echo x > config', 'cd .git; touch config', "sh -c 'echo x > .git/config'", 'env tee .git/config', 'sudo tee .git/config', 'find . -name a.txt -exec cp {} .git/config \\;', 'echo .git/config | xargs touch .git/config', "eval 'echo x > .git/config'", 'echo x > src/../.git/config', 'echo x > "$(true)" > .git/config', 'echo x > .GIT/config', 'mkdir -p .vtcode/plugins/x', 'tar -xf a.tar -C .git', 'sort -o .git/config a.txt', 'bash <<E\necho x > .git/config\nE',
   ])('that writes a protected file by its words is denied where the slot is allowed: %s', async (command) => {
     const made = await shared('commands', () => open('auto'))
     const before = await made.read('.git/config')
@@ -237,10 +237,10 @@ describe('a command', () => {
   })
 
   it.each([
-    'echo x > .g?t/config', 'tee .gi*/config < a.txt', 'cp a.txt .[g]it/config', 'sed -i s/a/b/ .g?t/config', 'dd of=.g?t/config', 'mv .gi? x', 'rm -rf .g*', 'echo x > {.git/config,}', 'touch .g{i,}t/config', 'tee {a,.git/config}', 'cp {src,.git}/config', 'touch ~+/.git/config', 'echo x > $PWD/.git/config', 'echo x > "$(pwd)/.git/config"',
+    'touch ~+/.git/config', 'echo x > $PWD/.git/config', 'echo x > "$(pwd)/.git/config"',
     'git -C .git config -f config a.b c', 'env -C .git tee config', 'env --chdir=.git touch config', 'pushd .git; echo x > config', 'cd -P .git; touch config', 'cd src/../.git && touch config', 'find a.txt -fprint .git/config', 'find .git -name config -delete', 'find .git -name config -exec touch {} +', 'tar cf .git/config a.txt', 'split a.txt .git/config', 'time -o .git/config ls',
     `python3 -c 'open(".git/config","w")'`, `awk 'BEGIN{print > ".git/config"}'`, "sed -n 'w .git/config' a.txt", "ex -sc 'w! .git/config|q' a.txt", 'mktemp .git/XXXX', 'set -- .git/config; echo x > $1', 'printf -v F .git/config; echo x > $F', 'npm install --prefix .git', 'setfacl -m u:x:r .git/config',
-  ])('that may write a protected file, by a pattern, a folder or a program nobody knows, is denied: %s', async (command) => {
+  ])('that may write a protected file, by a folder or a program of unknown use, is denied: %s', async (command) => {
     const made = await shared('commands', () => open('auto'))
     const before = await made.read('.git/config')
     expect(word(await made.call('unified_exec', { action: 'run', command }, { approve: () => true }))).toBe('deny')
@@ -250,16 +250,19 @@ describe('a command', () => {
   it('that does not tell what it writes is asked for where no sandbox holds, in full-auto denied', async () => {
     await using auto = await open('auto')
     await using full = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' }, policy, automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } } }, files })
-    const lines = ['cd "$X" && echo x > config', 'D=$(echo .git); echo x > $D/config', 'echo x > `echo .git/config`', 'read f < a.txt; echo x > $f', 'A=(.git/config); echo x > ${A[0]}', "bash -c 'touch $0' .git/config", 'xargs touch < a.txt', "git config core.fsmonitor 'touch m'", "git config set alias.x '!touch m'", 'git config --edit']
+    const lines = ['F=.git/config; echo x > $F', 'F=.git/config; cp a.txt "$F"', 'for f in .git/config; do echo x > "$f"; done', 'echo x > .g?t/config', 'tee .gi*/config < a.txt', 'cp a.txt .[g]it/config', 'sed -i s/a/b/ .g?t/config', 'dd of=.g?t/config', 'mv .gi? x', 'rm -rf .g*', 'echo x > {.git/config,}', 'touch .g{i,}t/config', 'tee {a,.git/config}', 'cp {src,.git}/config',
+      'F=b.txt; echo x > $F', 'for f in a b; do echo x > $f.txt; done',
+      'cd "$X" && echo x > config', 'D=$(echo .git); echo x > $D/config', 'echo x > `echo .git/config`', 'read f < a.txt; echo x > $f', 'A=(.git/config); echo x > ${A[0]}', "bash -c 'touch $0' .git/config", 'xargs touch < a.txt', "git config core.fsmonitor 'touch m'", "git config set alias.x '!touch m'", 'git config --edit']
     for (const command of lines) {
       expect([command, word(await auto.call('unified_exec', { action: 'run', command })), word(await full.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask', 'deny'])
     }
-    for (const command of ['git config user.name x', 'echo x > out-$(date +%s).txt', 'echo x > "/tmp/$$.vtcode-test"', 'touch *.txt', 'F=b.txt; echo x > $F', 'for f in a b; do echo x > $f.txt; done', 'rm -f src/*.js', 'cp {a,b}.txt src', 'python3 -c "print(1)"', 'here="$(cd "$(dirname "$0")" && pwd)"; mv b.txt c.txt', 'cd "$X"; make > out.log']) expect([command, word(await auto.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
+    for (const command of ['git config user.name x', 'echo x > out-$(date +%s).txt', 'echo x > "/tmp/$$.vtcode-test"', 'touch *.txt', 'rm -f src/*.js', 'cp {a,b}.txt src', 'python3 -c "print(1)"', 'here="$(cd "$(dirname "$0")" && pwd)"; mv b.txt c.txt', 'cd "$X"; make > out.log']) expect([command, word(await auto.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
   })
 
   it('meets a rule of the user on what it writes by its words', async () => {
     await using made = await bootKernel({ mode: 'auto', files: { ...files, 'secrets/key': 'k' }, config: { sandbox: { mode: 'off' }, policy: { ...policy, deny: ['Edit(/secrets/**)'] } } })
-    for (const command of ['cp a.txt secrets/key', 'echo x | tee secrets/new', 'rm secrets/key', 'F=secrets/key; echo x > $F', 'sed -i s/a/b/ secrets/key']) expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'deny'])
+    for (const command of ['cp a.txt secrets/key', 'echo x | tee secrets/new', 'rm secrets/key', 'sed -i s/a/b/ secrets/key']) expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'deny'])
+    for (const command of ['F=secrets/key; echo x > $F', 'touch "$F"']) expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask'])
     expect(await made.read('secrets/key')).toBe('k')
   })
 

@@ -1,0 +1,80 @@
+import { startsNothing } from '../git/index.js'
+import { findFolders, findTargets, hasTargets, isOpenTarget, programName, readGitConfig, withText, type Argv, type ParsedCommand, type Word } from '../shell/index.js'
+import { changesFolder, targetOf } from './folders.js'
+import { namesOfWord, reached, type WordPlace } from './named.js'
+import { readOnlyFiles } from './read_only.js'
+
+/** What command lines write, as far as their text shows. */
+export interface Writes {
+  /** Every name of a file that the lines write, or that a program of unknown use names in a folder of git or of this program. */
+  names: string[]
+  /** What of it cannot be determined, as a clause. */
+  unclear?: string
+}
+
+const MAX_NAMES = 256
+
+export function findWrites(line: ParsedCommand, start: WordPlace, places: readonly WordPlace[]): Writes {
+  const { commands } = line
+  const targets = [...line.writes, ...commands.flatMap(findTargets)]
+  const folders = targets.length > 0 ? [start, ...places, ...enteredFolders(commands, start)] : [start, ...places]
+  const names = new Set<string>()
+  for (const { text } of [...targets, ...commands.flatMap(findMentions)]) {
+    for (const place of folders) for (const name of namesOfWord(text, place)) if (names.size < MAX_NAMES) names.add(name)
+  }
+  const unclear = findUnclear(targets, commands)
+  return { names: [...names], ...(unclear !== undefined && { unclear }) }
+}
+
+function findUnclear(targets: readonly Word[], commands: readonly Argv[]): string | undefined {
+  const open = targets.find(isOpenTarget)
+  if (open) return `what it writes by '${open.text.slice(0, 80)}'`
+  const isLost = commands.some((argv) => changesFolder(argv) && targetOf(argv) === undefined)
+  if (isLost && targets.some(({ text }) => INSIDE_GIT.test(text))) return 'in which folder it writes'
+  const isFed = commands.some((argv) => programName(argv[0]) === 'xargs' && argv.some(({ text }) => hasTargets(text)))
+  return isFed ? 'what the input of xargs names' : findSetting(commands)
+}
+
+/** Names that a folder of git or of this program gives a meaning, whatever folder they are written in. */
+const INSIDE_GIT = /^(\.\/)?(config|config\.worktree|commondir|hooks|info|objects|alternates|attributes|tool-policy\.json|(pre|post)-[a-z-]+|[a-z]+-msg|fsmonitor-watchman)(\/|$)/
+
+/** Returns the folders that a `cd` or an option names, even where it is not certain that the line gets there. */
+function enteredFolders(commands: readonly Argv[], place: WordPlace): WordPlace[] {
+  const words = commands.flatMap((argv) => (changesFolder(argv) ? argv.slice(1).filter(({ text }) => !text.startsWith('-')) : findFolders(argv)))
+  return words.flatMap(({ text }) => {
+    const folder = reached(text, place)
+    return folder === undefined ? [] : { ...place, folder }
+  })
+}
+
+/** Programs whose script may write files by name. */
+const SCRIPTED = /^(awk|gawk|mawk|sed|perl|ruby|ex|vi|vim|nvim)$/
+/** Programs that read what they name, and those whose words are commands, which are judged by themselves. */
+const READERS = new RegExp(`^(${[
+  'e?grep|fgrep|rg|ag|fd|less|more|diff|sort|uniq|cut|tr|jq|strings|hexdump|xxd|od|nl|tac|column|md5sum|sha\\w+sum|gzip|zcat',
+  'tree|bat|test|\\[|export|declare|wc|find|env|xargs|sh|bash|sudo|eval|nohup|nice|timeout|time',
+].join('|')})$`)
+/** A path below a folder of git, or in the folder of this program. */
+const IN_PROTECTED_FOLDER = /(^|\/)\.(git|vtcode)\/./i
+
+/** Words by which a program of unknown use names a file that no tool writes. */
+function findMentions(argv: Argv): Word[] {
+  const name = programName(argv[0])
+  if (name === undefined || READERS.test(name) || readOnlyFiles(argv) !== undefined || changesFolder(argv)) return []
+  if (hasTargets(name) && !SCRIPTED.test(name)) return []
+  const words = SCRIPTED.test(name) ? argv.slice(1).filter(({ text }) => /[\s>]/.test(text)) : argv.slice(1)
+  return words.flatMap((word) => word.text.split(/[\s"'`()<>,;:|&=]+/).filter((text) => IN_PROTECTED_FOLDER.test(text)).map((text) => withText(word, text)))
+}
+
+/** Returns what git will start because a command writes a setting, as a clause. */
+function findSetting(commands: readonly Argv[]): string | undefined {
+  for (const [program, ...words] of commands) {
+    const at = words.findIndex(({ text }) => text === 'config')
+    const options = words.slice(at + 1)
+    if (program?.text !== 'git' || at < 0 || options.some(({ text }) => /^(-l|--list|--get.*|--unset.*|--remove-section|get|list|unset)$/.test(text))) continue
+    if (options.some(({ text }) => /^(-e|--edit|edit)$/.test(text))) return 'what git will start'
+    const setting = readGitConfig(options).find(({ key, value }) => !startsNothing(key, value.text))
+    if (setting) return `what git starts by ${setting.key.slice(0, 80)}`
+  }
+  return undefined
+}

@@ -1,0 +1,82 @@
+import { startsNothing } from '../git/index.js'
+import { findValues } from './targets.js'
+import { isStatic, withText, type Argv, type Word } from './words.js'
+import type { StartedPrograms } from './started_programs.js'
+
+/** Options of git whose value a shell reads as a text, by subcommand. */
+const TEXT_OPTIONS: Record<string, RegExp> = {
+  rebase: /^(-x|--exec)$/,
+  difftool: /^(-x|--extcmd)$/,
+  grep: /^(-O|--open-files-in-pager)$/,
+  clone: /^(-u|--upload-pack)$/,
+  fetch: /^--upload-pack$/,
+  pull: /^--upload-pack$/,
+  'ls-remote': /^(--upload-pack|--exec)$/,
+  push: /^(--receive-pack|--exec)$/,
+  archive: /^--exec$/,
+  'send-email': /^--(sendmail-cmd|smtp-server|to-cmd|cc-cmd|header-cmd)$/,
+  'filter-branch': /^--(setup|env|tree|index|parent|msg|commit|tag-name)-filter$|^--subdirectory-filter$/,
+}
+
+/** Returns what git starts because its words say so: texts for a shell, commands, and values of settings that may be programs. */
+export function readGitStarts(words: Argv): StartedPrograms {
+  const { settings, rest } = readOptions(words)
+  const [subcommand, ...more] = rest
+  const name = subcommand && isStatic(subcommand) ? subcommand.text : undefined
+  const commands = name === 'bisect' && more[0]?.text === 'run' ? [more.slice(1)] : []
+  const texts = name !== undefined && Object.hasOwn(TEXT_OPTIONS, name) ? findValues(more, TEXT_OPTIONS[name]!) : []
+  if (name === 'submodule') {
+    const inner = more.slice(more.findIndex(({ text }) => text === 'foreach') + 1)
+    const command = more.length === inner.length ? [] : inner.slice(inner.findIndex(({ text }) => !text.startsWith('-')))
+    // One word is a text for a shell, several words are a command.
+    if (command.length === 1) texts.push(command[0]!)
+    else commands.push(command)
+  }
+  if (name === 'config') settings.push(...readGitConfig(more))
+  if (name === 'clone') settings.push(...findValues(more, /^(-c|--config)$/).flatMap(splitSetting))
+  // A remote that is a program: `ext::` and its command line, in which `%S` and `%s` stand for the service.
+  const remotes = more.filter(({ text }) => text.startsWith('ext::'))
+  texts.push(...remotes.map((word) => withText(word, word.text.slice(5).replace(/%(.)/g, (_, sign: string) => (sign === 's' || sign === 'S' ? '' : sign)))))
+  const reason = 'what git starts is only known when it runs'
+  return {
+    commands,
+    scripts: texts.filter(isStatic).map(({ text }) => text),
+    settings: settings.filter(({ key, value }) => isStatic(value) && !startsNothing(key, value.text)).map(toCommand),
+    ...(!texts.every(isStatic) && { dynamic: reason, hidden: reason }),
+  }
+}
+
+interface Setting {
+  key: string
+  value: Word
+}
+
+/** Reads the words before the subcommand. */
+function readOptions(words: Argv): { settings: Setting[]; rest: Argv } {
+  const settings: Setting[] = []
+  let at = 0
+  for (; words[at]?.text.startsWith('-'); at += 1) {
+    const { text } = words[at]!
+    const value = /^(-[cC]|--(git-dir|work-tree|namespace|super-prefix|config-env|exec-path))$/.test(text) ? words[(at += 1)] : undefined
+    if (text === '-c' && value) settings.push(...splitSetting(value))
+  }
+  return { settings, rest: words.slice(at) }
+}
+
+function splitSetting(word: Word): Setting[] {
+  const [, key, value = 'true'] = /^([^=]*)(?:=(.*))?$/s.exec(word.text) ?? []
+  return key === undefined ? [] : [{ key, value: withText(word, value) }]
+}
+
+/** Reads `git config [options] key value` and `git config set key value`. */
+export function readGitConfig(words: Argv): Setting[] {
+  const isValue = (at: number): boolean => /^(-f|--file|--type|--default|--comment|--value)$/.test(words[at - 1]?.text ?? '')
+  const [key, value] = words.filter(({ text }, at) => !/^-|^(set|get|unset|list|edit)$/.test(text) && !isValue(at))
+  return key && value ? [{ key: key.text, value }] : []
+}
+
+/** A value that begins with `!` is a text for a shell; an alias without it consists of words of git. */
+function toCommand({ key, value: { text } }: Setting): string {
+  if (text.startsWith('!')) return text.slice(1)
+  return /^alias\./i.test(key) ? `git ${text}` : text
+}

@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { bootKernel, type Booted } from 'vtcode/test'
+import type { Config } from 'vtcode'
+import { hold } from '../../../support/held.js'
+
+const PROGRAMS = ['npm', 'npx', 'git', 'make', 'cargo', 'go', 'pytest', 'grep', 'find', 'rg', 'node', 'python3']
+const files = {
+  'package.json': '{ "version": "1.0.0" }', 'README.md': 'a\n', 'src/index.ts': 'export const a = 1\n', 'src/app.ts': '',
+  'a.txt': 'a\n', 'b.txt': 'b\n', 'docs/a.md': '', 'test/a.test.ts': '', 'dist/app.js': '', 'tsconfig.json': '{}', 'log.txt': '', 'data.txt': '',
+}
+const text = readFileSync(new URL('../../../fixtures/everyday_commands.txt', import.meta.url), 'utf8')
+const commands = text.split('\n').flatMap((line) => {
+  const [, kind, command] = /^(run|rule|ask) +(.+)$/.exec(line) ?? []
+  return command === undefined ? [] : { kind, command: command.replaceAll('\\n', '\n') }
+})
+
+async function open(policy: Config['policy'], sandbox: Config['sandbox'] = { mode: 'off' }): Promise<Booted> {
+  const made = hold(await bootKernel({ mode: 'auto', files, config: { sandbox: sandbox!, policy: policy! } }))
+  execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: made.root })
+  return made
+}
+const judge = async ({ kernel }: Booted, command: string): Promise<string> => (await kernel.explain('unified_exec', { action: 'run', command })).verdict
+
+describe('everyday commands', () => {
+  it('run unasked without a sandbox where they only read, and by rules on their programs', async () => {
+    const plain = await open({})
+    const ruled = await open({ allow: PROGRAMS.map((program) => `Bash(${program} *)`) })
+    expect(commands.length).toBeGreaterThanOrEqual(300)
+    for (const { kind, command } of commands) {
+      const verdicts = [await judge(plain, command), await judge(ruled, command)]
+      expect([command, ...verdicts]).toEqual([command, kind === 'run' ? 'run' : 'ask', kind === 'ask' ? 'ask' : 'run'])
+    }
+  })
+
+  it('all run unasked in the sandbox', async () => {
+    const made = await open({ sandboxed_commands: 'allow' }, { mode: 'auto' })
+    for (const { command } of commands) expect([command, await judge(made, command)]).toEqual([command, 'run'])
+  })
+})
