@@ -1,6 +1,6 @@
 // Makes the program start fast: few files to load, little to compile, nothing made that is not used.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire, isBuiltin } from 'node:module'
+import { isBuiltin } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
@@ -9,7 +9,6 @@ import { parseAst } from 'rolldown/parseAst'
 import { folderOf, keepLicence, makeVendored, packageOf, vendor, vendored, writeLicences } from './vendor.mjs'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
-const require = createRequire(import.meta.url)
 
 /** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
@@ -60,7 +59,7 @@ export async function bundleProgram(catalogue) {
     // Its paths are for types.
     tsconfig: false,
     external: apart,
-    plugins: [loader, vendored, late, builtins],
+    plugins: [loader, vendored, late],
     resolve: {
       extensionAlias: { '.js': ['.ts', '.js'] },
       // A canvas that somebody has installed is nothing a page may draw on.
@@ -83,7 +82,7 @@ export async function bundleProgram(catalogue) {
     comments: { annotation: false, jsdoc: false },
     codeSplitting: { includeDependenciesRecursively: false, groups },
   })
-  for (const { fileName, code } of output) writeProgram(fileName, `(function (exports, require, module, __filename, __dirname, __import) {${inAscii(withImports(code))}\n})`)
+  for (const { fileName, code } of output) writeProgram(fileName, `(function (exports, require, module, __filename, __dirname, __import) {${withImports(code)}\n})`)
   for (const name of doors) writeProgram(name, passedOn(name, Object.keys(await import(here(`../build/${name}`)))))
   for (const name of begun) writeProgram(name, passedOn(name, []))
   writeFileSync('dist/core/bin.cjs', "#!/usr/bin/env node\nrequire('./loader.cjs').load(__filename.replace(/bin\\.cjs$/, '_bin.cjs'));\n")
@@ -114,12 +113,6 @@ function withImports(code) {
   return places.reverse().reduce((text, at) => `${text.slice(0, at)}__${text.slice(at)}`, code)
 }
 
-/** Text of one byte a character is read in half the time and held in half the memory. Where a text is taken as it is written, or a name needs two units for a character, it stays so. */
-function inAscii(code) {
-  if (/\bString\.raw\b|[\ud800-\udfff]/.test(code)) return code
-  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
 /** A module that passes on what the script beside it exports by these names. */
 function passedOn(name, exports) {
   const to = (file) => JSON.stringify(relative(dirname(name), file).replace(/^(?!\.)/, './'))
@@ -135,21 +128,6 @@ function passedOn(name, exports) {
 const loader = {
   name: 'loader',
   resolveId: (id, importer) => (importer !== undefined && join(importer, '..', id) === here('../core/base/load.js') ? { id: '#load', external: true } : undefined),
-}
-
-/** What Node makes when it is asked for, and most starts do without. */
-const rare = new Set(['dns', 'fs/promises', 'http', 'readline', 'timers/promises', 'tty'].map((name) => `node:${name}`))
-
-/** Of Node's own modules what is taken by name is taken once, and nothing else is made; what is rare is taken where it is used. */
-const builtins = {
-  name: 'builtins',
-  renderChunk: (code) =>
-    code.replace(/^(?:let|const|var) (\w+) = require\("(node:[\w/]+)"\);$/gm, (line, local, from) => {
-      if (code.includes(`__toESM(${local}`)) return line
-      const names = new Set([...code.matchAll(new RegExp(`\\b${local.replaceAll('$', '\\$')}\\.(\\w+)`, 'g'))].map(([, name]) => name))
-      if (rare.has(from)) return `const ${local} = { ${[...names].map((name) => `get ${name}() { return process.getBuiltinModule("${from}").${name} }`).join(', ')} };`
-      return `const ${local} = (({ ${[...names].join(', ')} }) => ({ ${[...names].join(', ')} }))(process.getBuiltinModule("${from}"));`
-    }),
 }
 
 /** What a screen needs for text that is not ASCII takes as long to make as all else of its first frame; it is made when such text comes. */
@@ -178,32 +156,20 @@ function checkImports(output) {
   if (wrong.length > 0) throw new Error(`Neither bundled nor a dependency:\n${wrong.join('\n')}`)
 }
 
-/**
- * The parts of the MCP SDK that serve, each as one script; beside that for stdio V8's code cache of a first conversation: as
- * modules the SDK takes longer to start than Node itself. A cache made by another version of V8 is merely not used.
- */
+/** Makes each part of the MCP SDK that serves one script: as modules, the SDK takes longer to start than Node itself. */
 export async function bundleSdk() {
   for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) keepLicence(`node_modules/${name}`)
-  await bundlePart('http')
-  const script = await bundlePart('stdio')
-  const sdk = {}
-  script.runInThisContext()(sdk, require)
-  await converse(sdk)
-  writeFileSync(`${vendor}/mcp_stdio.cache`, script.createCachedData())
+  for (const name of ['http', 'stdio']) {
+    const bundle = await rolldown({
+      input: here(`sdk/${name}.mjs`),
+      platform: 'node',
+      plugins: [unused, often, guards],
+      resolve: { alias: { '@modelcontextprotocol/server/_shims': here('sdk/shims.mjs') } },
+    })
+    const { output } = await bundle.generate({ format: 'cjs', minify: true })
+    writeProgram(`vendor/mcp_${name}.cjs`, `(function (exports, require) {${output[0].code}\n})`)
+  }
   writeLicences()
-}
-
-async function bundlePart(name) {
-  const bundle = await rolldown({
-    input: here(`sdk/${name}.mjs`),
-    platform: 'node',
-    plugins: [unused, often, guards],
-    resolve: { alias: { '@modelcontextprotocol/server/_shims': here('sdk/shims.mjs') } },
-  })
-  const { output } = await bundle.generate({ format: 'cjs', minify: true })
-  const source = inAscii(`(function (exports, require) {${output[0].code}\n})`)
-  writeFileSync(`${vendor}/mcp_${name}.cjs`, source)
-  return new Script(source, { filename: `${vendor}/mcp_${name}.cjs` })
 }
 
 /** Lets the bundler leave out schemas: making one has no effect but itself, and the loops that list them all serve an API we do not use. */
@@ -252,33 +218,4 @@ const guards = {
     const guard = (kind, member) => [`const isJSONRPC${kind} = (value) => `, `const isJSONRPC${kind} = (value) => ${member} && `]
     return patched(code, 'The MCP SDK', guard('Request', 'value?.id !== undefined'), guard('Notification', 'value?.method !== undefined'), guard('ResultResponse', 'value?.result !== undefined'), guard('ErrorResponse', 'value?.error !== undefined'))
   },
-}
-
-/** One handshake, list and call, so that the functions a connection needs are compiled and thus in the cache. */
-async function converse({ Server, serveStdio }) {
-  const answers = new Map()
-  const wire = {
-    start: async () => {},
-    send: async (message) => answers.get(message.id)?.(),
-    close: async () => wire.onclose?.(),
-  }
-  const ask = (id, method, params) =>
-    new Promise((resolve) => {
-      answers.set(id, resolve)
-      wire.onmessage({ jsonrpc: '2.0', id, method, params })
-    })
-  const handle = serveStdio(
-    () => {
-      const server = new Server({ name: 'vtcode', version: '0' }, { capabilities: { tools: { listChanged: true } } })
-      server.setRequestHandler('tools/list', () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }))
-      server.setRequestHandler('tools/call', () => ({ content: [{ type: 'text', text: 'hello' }], structuredContent: { text: 'hello' } }))
-      return server
-    },
-    { transport: wire },
-  )
-  await ask(1, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'build', version: '0' } })
-  wire.onmessage({ jsonrpc: '2.0', method: 'notifications/initialized' })
-  await ask(2, 'tools/list', {})
-  await ask(3, 'tools/call', { name: 'echo', arguments: {} })
-  await handle.close()
 }

@@ -1,6 +1,7 @@
 export { agentSettings, factTable, outcomeTable, type EventSink, type RevertScope } from '../base/index.js'
 export { certificateOfSession } from './certificate.js'
 export { givenImages, withImages, type ImageFlags } from './images.js'
+export { signIn, signOut } from '../auth/index.js'
 export { aboutModel } from './choose_model.js'
 export { checkModel } from './model_check.js'
 export { preview } from './preview.js'
@@ -19,7 +20,7 @@ export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certifi
 export { agentItems, findAgents, namedAgent, childRights, type AgentDefinition, type AgentFault } from '../delegation/index.js'
 export { turnBounds } from '../loop/index.js'
 export { saidWhen } from '../schedule/index.js'
-export { findModel, modelChoices, uncountedModels, providerVariables, listModels, offeredModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
+export { findModel, modelChoices, uncountedModels, providerVariables, listModels, offeredModels, providerShown, signInOf } from '../model/index.js'
 export { atifOf, openResponsesOf, otelOf, outlineOf, tracePage, reduceLog, type Run } from '../records/index.js'
 export {
   adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy, turnsOf,

@@ -1,16 +1,5 @@
 import { AgentError } from '../base/index.js'
 
-/** The text of an answer that is small by nature. Throws VT_LLM_REQUEST for a larger one. */
-export async function limited(response: Response, most: number): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    if ((bytes += chunk.length) > most) throw new AgentError('VT_LLM_REQUEST', `The answer is larger than ${most} bytes.`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
 // An answer of a model in events, one line of it, and what a refusal may say; each far above what servers send.
 const most = { answer: 64 * 1024 * 1024, line: 16 * 1024 * 1024, refusal: 1024 * 1024 }
 const newline = 10

@@ -1,4 +1,3 @@
-export { signIn, signOut } from './auth/oauth.js'
 export { connect, signInOf } from './connect.js'
 export { toolDefinitions, type ModelRequest } from './outgoing.js'
 export { windowKey, type Model } from './providers/facts.js'

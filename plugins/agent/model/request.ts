@@ -1,6 +1,6 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { AgentError, type AgentProviders, type Cause, type FinishReason, type Usage } from '../base/index.js'
-import type { Credential } from './auth/types.js'
+import type { Credential } from '../auth/index.js'
 import { causeOf, Cut, ownFault, Stalled } from './failure.js'
 import { incoming, outgoing, type ModelRequest } from './outgoing.js'
 import type { Model } from './providers/facts.js'

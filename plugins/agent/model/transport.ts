@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { toText } from '../../../core/base/index.js'
 import { AgentError } from '../base/index.js'
-import type { Credential } from './auth/types.js'
+import type { Credential } from '../auth/index.js'
 import { bounded } from './body.js'
 import { shaped } from './compat.js'
 import { addressFault, type ApiFormat } from './providers/entry.js'

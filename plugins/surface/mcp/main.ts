@@ -3,7 +3,6 @@ import type { Io, Kernel } from '../../../core/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { BeginningWatch } from './beginning.js'
 import type { Front } from './front.js'
-import { compactHeap } from './heap.js'
 import { forgetBeginning, keepBeginning, placeOf, type Beginning } from './prepared.js'
 import { loadSdk } from './sdk.js'
 import { createServer, type Showing } from './server.js'
@@ -28,9 +27,6 @@ client's user, or is refused when the client cannot ask.
                   loopback address only
   --doctor        starts the server as a client would, and reports
 `
-
-/** Until nothing of a start is under way, in milliseconds. */
-const STARTED = 100
 
 /** `vtcode mcp`: the tools for MCP clients. */
 export default async function mcp(kernel: Kernel, words: string[], io: Io): Promise<number> {
@@ -61,7 +57,6 @@ async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string
     onerror: (error) => say(io, 'warning', error.message),
   })
   void kernel.settle()
-  setTimeout(compactHeap, STARTED).unref()
   await Promise.race([over, wire.closed])
   await handle.close()
   return 0

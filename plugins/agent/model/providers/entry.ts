@@ -1,5 +1,6 @@
 import { isObject, type Contribution, type JsonObject } from '../../../../core/base/index.js'
 import type { Provider } from '../../../../core/kernel/index.js'
+import { authType, type Auth } from '../../auth/index.js'
 
 export type ApiFormat = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai' | 'ai-sdk' | 'module'
 /** What is known of a model; prices are USD for a million tokens. */
@@ -36,23 +37,6 @@ export interface Profile extends ModelFacts {
   display_name?: string
   body?: JsonObject
   compat?: Compat
-}
-export interface Auth extends JsonObject {
-  type?: 'none' | 'bearer' | 'header' | 'query' | 'basic' | 'command' | 'oauth' | 'aws_sigv4'
-  name?: string
-  command?: string
-  args?: string[]
-  cwd?: string
-  timeout_ms?: number
-  refresh_interval_ms?: number
-  authorization_url?: string
-  token_url?: string
-  client_id?: string
-  scopes?: string[]
-  device?: string
-  region?: string
-  profile?: string
-  service?: string
 }
 /** An entry of `custom_providers`, or of a manifest of kind provider, as the schema has checked it. */
 export interface ProviderEntry extends Profile {
@@ -116,9 +100,6 @@ const fields: Record<NonNullable<Auth['type']>, [needs: string[], may: string[]]
   oauth: [['token_url', 'client_id'], ['authorization_url', 'device', 'scopes']],
   aws_sigv4: [['region'], ['profile', 'service']],
 }
-
-/** The type of an `auth`; a command alone says that it is one. */
-export const authType = ({ type, command }: Auth): Auth['type'] => type ?? (command === undefined ? undefined : 'command')
 
 function authFault(auth: Auth): string | undefined {
   const type = authType(auth)

@@ -1,7 +1,6 @@
 import { deadline, toText } from '../../../../core/base/index.js'
 import type { Kernel } from '../../../../core/kernel/index.js'
-import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
-import { limited } from '../body.js'
+import { AgentError, messageOf, readLimited, type AgentProviders } from '../../base/index.js'
 import { accessTo } from '../connect.js'
 import { keyHeaders, transport } from '../transport.js'
 import type { ProviderSource } from './entry.js'
@@ -75,7 +74,7 @@ async function discoveredModels(kernel: Kernel, source: ProviderSource, provider
   using limit = deadline(wait_ms, signal)
   const response = await ask(`${entry.base_url!.replace(/\/+$/, '')}/models`, { headers: keyHeaders(model.format), signal: limit.signal })
   if (!response.ok) throw new AgentError('VT_LLM_REQUEST', `the server answers ${response.status} to GET /models.`)
-  const text = await limited(response, mostBytes)
+  const text = await readLimited(response, mostBytes)
   return idsIn(JSON.parse(text))
 }
 

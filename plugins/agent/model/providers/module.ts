@@ -1,7 +1,7 @@
 import { toText } from '../../../../core/base/index.js'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import { AgentError, messageOf } from '../../base/index.js'
-import type { Resolve } from '../auth/types.js'
+import type { Resolve } from '../../auth/index.js'
 import type { ProviderSource } from './entry.js'
 import type { Model } from './facts.js'
 

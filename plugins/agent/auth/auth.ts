@@ -1,12 +1,13 @@
 import { homedir } from 'node:os'
-import { keepSecret } from '../../../../core/base/index.js'
-import { printed } from '../../../lib/process/index.js'
-import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
-import { authType, type Auth, type ProviderEntry } from '../providers/entry.js'
-import { fixed, type Credential, type CredentialLookup } from './types.js'
+import { keepSecret } from '../../../core/base/index.js'
+import { printed } from '../../lib/process/index.js'
+import { AgentError, messageOf, type AgentProviders } from '../base/index.js'
+import { createAwsCredential } from './aws.js'
+import { createTokenCredential } from './oauth.js'
+import { authType, fixed, type Auth, type Credential, type CredentialLookup } from './types.js'
 
 /** The credential that an `auth` describes; what its type needs is there. Throws VT_LLM_AUTH. */
-export async function authOf({ name: provider, base_url = '' }: ProviderEntry, auth: Auth, providers: AgentProviders, { resolve, workspace, home }: CredentialLookup): Promise<Credential> {
+export async function createCredential({ name: provider, base_url = '' }: { name: string; base_url?: string }, auth: Auth, providers: AgentProviders, { resolve, workspace, home }: CredentialLookup): Promise<Credential> {
   const value = async (key: string) => {
     const text = await resolve(auth[key], `auth.${key}`)
     keepSecret(text, provider)
@@ -27,9 +28,9 @@ export async function authOf({ name: provider, base_url = '' }: ProviderEntry, a
     case 'command':
       return byCommand(provider, auth, providers, workspace)
     case 'oauth':
-      return (await import('./oauth.js')).bySignIn({ provider, base_url, auth, home, providers })
+      return createTokenCredential({ provider, base_url, auth, home, providers })
     case 'aws_sigv4':
-      return (await import('./aws.js')).bySignature({ provider, auth, providers, workspace })
+      return createAwsCredential({ provider, auth, providers, workspace })
     default:
       return fixed({})
   }

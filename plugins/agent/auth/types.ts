@@ -1,3 +1,26 @@
+import type { JsonObject } from '../../../core/base/index.js'
+
+/** How a provider wants its requests authorized, as the settings declare it. */
+export interface Auth extends JsonObject {
+  type?: 'none' | 'bearer' | 'header' | 'query' | 'basic' | 'command' | 'oauth' | 'aws_sigv4'
+  name?: string
+  command?: string
+  args?: string[]
+  cwd?: string
+  timeout_ms?: number
+  refresh_interval_ms?: number
+  authorization_url?: string
+  token_url?: string
+  client_id?: string
+  scopes?: string[]
+  device?: string
+  region?: string
+  profile?: string
+  service?: string
+}
+/** Returns the type of an `auth`; a command alone implies its type. */
+export const authType = ({ type, command }: Auth): Auth['type'] => type ?? (command === undefined ? undefined : 'command')
+
 /** What opens the door of one provider, and of no other. */
 export interface Credential {
   /** Asked for at each request. */

@@ -1,12 +1,12 @@
-import { keepSecret } from '../../../../core/base/index.js'
-import { AgentError, type AgentProviders } from '../../base/index.js'
-import type { ProviderSource } from '../providers/entry.js'
-import { keyVariable } from '../providers/provider.js'
-import { fixed, type Credential, type CredentialLookup } from './types.js'
+import { keepSecret } from '../../../core/base/index.js'
+import { createCredential, fixed, type Credential, type CredentialLookup } from '../auth/index.js'
+import { AgentError, type AgentProviders } from '../base/index.js'
+import type { ProviderSource } from './providers/entry.js'
+import { keyVariable } from './providers/provider.js'
 
 /** The credential of an entry: that of `auth`, else the key in its variable. Throws VT_LLM_AUTH for one that is asked for by name and not there. */
 export async function credentialOf({ entry, builtin }: ProviderSource, providers: AgentProviders, finding: CredentialLookup): Promise<Credential> {
-  if (entry.auth) return (await import('./auth.js')).authOf(entry, entry.auth, providers, finding)
+  if (entry.auth) return createCredential(entry, entry.auth, providers, finding)
   const variable = keyVariable(entry)
   const key = variable === undefined ? undefined : providers.env[variable]
   if (!key && variable !== undefined && (builtin || entry.api_key_env !== undefined)) {

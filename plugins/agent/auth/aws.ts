@@ -1,11 +1,10 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { keepSecret } from '../../../../core/base/index.js'
-import { readBytes } from '../../../../core/documents/index.js'
-import { printed } from '../../../lib/process/index.js'
-import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
-import type { Auth } from '../providers/entry.js'
-import type { Credential } from './types.js'
+import { keepSecret } from '../../../core/base/index.js'
+import { readBytes } from '../../../core/documents/index.js'
+import { printed } from '../../lib/process/index.js'
+import { AgentError, messageOf, type AgentProviders } from '../base/index.js'
+import type { Auth, Credential } from './types.js'
 
 /** Whose requests are signed, and for which part of AWS. */
 export interface Signing {
@@ -30,7 +29,7 @@ const mostBytes = 1024 * 1024
  * Signs each request with the keys of AWS (Signature Version 4), which stay here. aws4fetch signs: it needs nothing else, and it is
  * what the AI SDK's package for Bedrock signs with; the SDK of AWS would bring a hundred packages to read two files.
  */
-export function bySignature(signing: Signing): Credential {
+export function createAwsCredential(signing: Signing): Credential {
   const { auth, providers } = signing
   let lent: Promise<Keys> | undefined
   const keysNow = async (): Promise<Keys> => {
