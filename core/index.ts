@@ -2,7 +2,7 @@
 export { VtError, block, codes, encodeName, fail, failure, ok, problem, programFile, redact, redactText, version, visible, visibleLine } from './base/index.js'
 export type {
   Call, CallTool, ContentBlock, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, OpenConversation, Place, PluginFolder, Problem, PromptArgument, Resolution, Result, RightsLeft, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
+  ManifestEntry, Mode, Next, Notice, OpenConversation, Place, PluginFolder, PreparedCall, Problem, PromptArgument, Result, RightsLeft, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
   ToolInfo, Waits,
 } from './base/index.js'
 export { readContract } from './schema/index.js'

@@ -109,6 +109,7 @@ export interface CallTool<Untyped extends unknown[], Rest extends unknown[] = []
   ): Promise<Result<Side<`${Tool}/${Action}`, 'output'>>>
   <Slot extends SlotId>(slot: Slot, input: Side<Slot, 'input'>, ...rest: Rest): Promise<Result<Side<Slot, 'output'>>>
   (tool: string, ...untyped: Untyped): Promise<Result>
+  (call: PreparedCall, ...rest: Rest): Promise<Result>
 }
 
 /** A program ready to be started: nothing about it is looked up any more. */
@@ -194,14 +195,18 @@ export interface ToolInfo {
   effects: Effect[]
   actions: string[]
 }
-/** What a call means, in whatever spelling: the one answer to "which slot is this?". */
-export interface Resolution {
+/**
+ * A resolved call, which is made or explained in place of a name and an input. Only `resolve` makes one.
+ * Contract: it gives no rights. Each call checks the schema, its caller and the policies; after a reload the name is
+ * resolved again.
+ */
+export interface PreparedCall {
   readonly slot: SlotInfo
   /** The worst that a call with this input can do. */
   readonly effects: readonly Effect[]
-  /** The slot of the alias that it was called by. */
+  /** The slot of the alias that the call names. */
   readonly alias?: string
-  /** The input in the words of the slot, without its defaults; where it would not pass the check, as far as it was understood. */
+  /** The input in the words of the slot, without its defaults; unchanged where the check would refuse it. */
   readonly input: Readonly<JsonObject>
 }
 /** How long the program waits for what may never come, in milliseconds. */

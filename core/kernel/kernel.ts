@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import { moduleOf, userOf, type Contribution, type ToolInfo } from '../base/index.js'
 import { findRoot, homeOf, modeOfCall, surrounded } from '../config/index.js'
-import { speak, wordsFor } from '../input/index.js'
+import { readRequest, speak, wordsFor, type CallArguments } from '../input/index.js'
 import { listTools, type Reader, type Registry } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
 import type { Generation } from './generation.js'
 import { complete, offersOf, providersOf } from './resources.js'
-import { begin, close, diagnosticsOf, endSession, reload, resolvedBy, settle, settleFor } from './running.js'
+import { begin, close, diagnosticsOf, endSession, prepare, prepareOnceLoaded, reload, settle } from './running.js'
 import type { CallOptions, Kernel, KernelOptions, SurfaceMain } from './types.js'
 
 /** A kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
@@ -17,8 +17,7 @@ export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
   const running = await begin(options, workspace)
   const current = (): Generation => running.generation
   return {
-    workspace: workspace.root,
-    ...{ home, env: options.env },
+    ...{ workspace: workspace.root, home, env: options.env },
     foreign: workspace.foreign,
     get settings() {
       return current().settings
@@ -29,13 +28,16 @@ export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
     get generation() {
       return current().number
     },
-    call(tool: string, input?: unknown, options: CallOptions = {}) {
+    call(...call: CallArguments<CallOptions>) {
+      const request = readRequest(...call)
       const { generation, settling, caller } = running
-      if (generation.later.length === 0 && !settling) return caller.call(tool, input, options)
-      return settleFor(running, tool, input, options.signal ?? options.cancel?.signal).then(() => caller.call(tool, input, options))
+      if (generation.later.length === 0 && !settling) return caller.call(request)
+      const { signal, cancel } = request.options ?? {}
+      const prepared = prepareOnceLoaded(running, request, signal ?? cancel?.signal)
+      return prepared.then((prepared) => caller.call({ ...request, prepared }))
     },
-    resolve: (tool, input) => resolvedBy(running, tool, input),
-    explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
+    resolve: (tool, sent) => prepare(running, { tool, sent }),
+    explain: (...call: CallArguments<CallOptions>) => running.caller.explain(readRequest(...call)),
     list: () => current().services.host.slots(),
     describe: (name) => described(current(), name),
     tools({ audience, only: tools, mode, lean = false, apart = false } = {}) {

@@ -1,5 +1,5 @@
 import type {
-  Asker, Call, CallTool, Client, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, JsonObject, Mode, Next, PromptArgument, Resolution, Result, RightsLeft, SlotInfo,
+  Asker, Call, CallTool, Client, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, JsonObject, Mode, Next, PreparedCall, PromptArgument, Result, RightsLeft, SlotInfo,
   State, ToolInfo, Waits,
 } from '../base/index.js'
 import type { Origin } from '../config/index.js'
@@ -161,8 +161,8 @@ export interface Host {
   readonly waits: Readonly<Waits>
   /** What is shown to everybody, as far as `only` leaves it; to a call no more than is left to it. */
   slots(only?: readonly RightsLeft[]): SlotInfo[]
-  /** The slot behind a call; nothing where the call leads to none. Contract: never rejects. */
-  resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
+  /** Resolves a call, for `context.call` to take; nothing where it leads to no slot. Contract: never rejects. */
+  resolve(tool: string, input?: unknown): Promise<PreparedCall | undefined>
   describe(tool: string): ToolInfo | undefined
   contributions(): ContributionInfo[]
   diagnostics(): Diagnostic[]

@@ -1,5 +1,5 @@
 import type {
-  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, LazyAbort, Mode, OpenConversation, PluginFolder, Resolution, RightsLeft, Settings, SlotInfo,
+  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, LazyAbort, Mode, OpenConversation, PluginFolder, PreparedCall, RightsLeft, Settings, SlotInfo,
   ToolInfo, Waits,
 } from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
@@ -119,10 +119,14 @@ export interface Kernel {
   readonly call: CallTool<[input?: unknown, options?: CallOptions], [options?: CallOptions]>
   /** The mode of a call that asks for this one: at most `policy.max_mode`, and full-auto only where the user enabled it. Without one: the kernel's. */
   mode(asked?: Mode): Mode
-  /** The slot behind a call; nothing where the call leads to none. Contract: never rejects, asks no policy, runs nothing. */
-  resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
+  /**
+   * Resolves a call, for `call` and `explain` to take; nothing where it leads to no slot.
+   * Contract: never rejects, asks no policy, runs nothing.
+   */
+  resolve(tool: string, input?: unknown): Promise<PreparedCall | undefined>
   /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */
   explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
+  explain(call: PreparedCall, options?: CallOptions): Promise<Explanation>
   list(): SlotInfo[]
   describe(tool: string): ToolInfo | undefined
   /**

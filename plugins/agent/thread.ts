@@ -89,12 +89,11 @@ export class Thread implements LoopConversation {
 
   readonly standing = async (): Promise<string> => [this.delegation.charge, await this.completion.standing()].filter((text) => text !== '').join('\n\n')
 
-  async perform(name: string, input: unknown, { call_id, ...how }: HowCalled): Promise<Result> {
+  async perform(name: string, input: unknown, { call_id, prepared, ...how }: HowCalled): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
     const sandbox = providers.sandbox.choose(name, input)
-    const conversation = createServices(this, call_id)
     const rights = { mode, ...(only && { only }), audiences: ['agent', 'delegation'], ...(sandbox !== 'workspace' && { sandbox }) }
-    return providers.execute.run(name, input, { ...how, session, surface, ...rights, conversation })
+    return providers.execute.run(name, input, { ...how, session, surface, ...rights, conversation: createServices(this, call_id) }, prepared)
   }
 
   get mode(): Mode {

@@ -32,11 +32,19 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
     strict: () => ({ choose: () => 'strict' }),
   },
   execute: {
-    kernel: ({ kernel }) => ({ run: (name, input, options) => kernel.call(name, input, options) }),
-    dry_run: ({ kernel }) => ({ run: async (name, input, options) => rehearsed(await kernel.explain(name, input, options)) }),
+    kernel: ({ kernel }) => ({
+      run: (name, input, options, prepared) =>
+        prepared ? kernel.call(prepared, options) : kernel.call(name, input, options),
+    }),
+    dry_run: ({ kernel }) => ({
+      run: async (name, input, options, prepared) =>
+        rehearsed(await (prepared ? kernel.explain(prepared, options) : kernel.explain(name, input, options))),
+    }),
   },
   metadata: {
-    manifest: ({ kernel }) => ({ describe: (name, input) => traitsOfCall(kernel, name, input) }),
+    manifest: ({ kernel }) => ({
+      describe: async (name, input, prepared) => traitsOfCall(prepared ?? (await kernel.resolve(name, input))),
+    }),
   },
   session: {
     disk: () => ({ kept: true, open: openStore }),
