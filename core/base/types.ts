@@ -1,3 +1,5 @@
+import type { Settings } from './settings_types.js'
+
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = Record<string, unknown>
 
@@ -132,21 +134,7 @@ export interface Diagnostic {
   files: string[]
 }
 
-/** Settings after merging; the schema `manifests/schema/config.1.json` says what each block holds. */
-export interface Settings {
-  manifests: (string | ManifestEntry)[]
-  use: Record<string, string | string[] | false>
-  policy: { mode: Mode; max_mode: Mode; [key: string]: unknown }
-  [block: string]: unknown
-}
-export interface ManifestEntry {
-  from: string
-  only?: string[]
-  except?: string[]
-  required?: boolean
-  isolate?: 'process' | 'inline'
-  options?: JsonObject
-}
+export type ManifestEntry = Exclude<Settings['manifests'][number], string>
 /** The contract of one slot. */
 export interface SlotInfo {
   readonly slot: string

@@ -211,7 +211,7 @@ export type Held = { readonly id: string; readonly effects: readonly Effect[] }
 
 interface Grant {
   plugin: Context['plugin']
-  settings: JsonObject
+  settings: Settings
 }
 const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
 

@@ -231,8 +231,7 @@ function retire({ caller, retiring }: Running, old: Generation): void {
 
 /** Starts or stops watching files, by the settings of the generation. */
 function followFiles(running: Running): void {
-  const { watch = false } = (running.generation.settings['plugins'] ?? {}) as { watch?: boolean }
-  if (!watch) {
+  if (!running.generation.settings.plugins.watch) {
     running.stopWatching?.()
     running.stopWatching = undefined
   } else running.stopWatching ??= watchFiles(() => running.generation.watched, () => inTurn(running, () => follow(running)))

@@ -1,5 +1,4 @@
 import type { Io, Kernel } from '../../core/index.js'
-import type { WebSettings } from '../lib/net/index.js'
 import { ripgrepPath } from '../lib/search/index.js'
 import { astGrepPath, install } from '../lib/syntax/index.js'
 import { columns, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -19,7 +18,7 @@ export default async function dependencies(kernel: Kernel, argv: string[], io: I
       return
     }
     try {
-      io.stdout.write(`Installed: ${await install(kernel.home, new AbortController().signal, { again: true, web: kernel.settings['web'] as unknown as WebSettings })}\n`)
+      io.stdout.write(`Installed: ${await install(kernel.home, new AbortController().signal, { again: true, web: kernel.settings.web })}\n`)
     } catch (error) {
       say(io, 'error', `ast-grep was not installed: ${(error as Error).message}.`)
       code = 1

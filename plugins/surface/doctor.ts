@@ -1,8 +1,8 @@
 import { Option } from 'commander'
 import { findProgram, inside, redact, searchPath } from '../../core/base/index.js'
-import { openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
+import { openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel, type Settings } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
-import { leftProcesses, type SandboxSettings } from '../lib/process/index.js'
+import { leftProcesses } from '../lib/process/index.js'
 import { examineSandbox, sandbox } from '../lib/sandbox/index.js'
 import { documentText, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
@@ -57,7 +57,7 @@ interface Options {
 
 /** Runs every attempt to break the sandbox of commands, and prints a line for each. */
 async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number> {
-  const { mode: _, ...settings } = kernel.settings['sandbox'] as unknown as SandboxSettings
+  const { mode: _, ...settings } = kernel.settings.sandbox
   const attempts = await examineSandbox(kernel, settings)
   const { green, red } = paint(io.stdout, io.env)
   if ('missing' in attempts) {
@@ -91,8 +91,8 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
       errors: diagnostics.filter(({ code, severity }) => severity === 'error' && code.startsWith('VT_CONFIG_')),
     },
     trust: items.map(({ id, digest }) => ({ id, trusted: store.isTrusted({ id, digest }) })),
-    web: { private_hosts: (kernel.settings['web'] as { private_hosts: string[] }).private_hosts },
-    sandbox: await sandboxOf(kernel.settings['sandbox'] as unknown as Parameters<typeof sandboxOf>[0], workspace),
+    web: { private_hosts: kernel.settings.web.private_hosts },
+    sandbox: await sandboxOf(kernel.settings.sandbox, workspace),
     left: leftProcesses(),
     slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
     contributions,
@@ -114,8 +114,8 @@ async function modelsUncounted(kernel: Kernel, io: Io): Promise<string[]> {
 }
 
 /** Where commands run: `used` when bubblewrap is there and holds, otherwise `missing` says why it is not. */
-async function sandboxOf({ mode, network, plugins }: SandboxSettings & { plugins: SandboxSettings['mode'] }, workspace: string) {
-  const of = async (use: SandboxSettings['mode']) => {
+async function sandboxOf({ mode, network, plugins }: Settings['sandbox'], workspace: string) {
+  const of = async (use: Settings['sandbox']['mode']) => {
     const found = use === 'off' ? { missing: 'the settings switch it off' } : await sandbox(workspace)
     return { mode: use, used: 'tools' in found, ...('missing' in found && { missing: found.missing }) }
   }

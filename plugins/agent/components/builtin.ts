@@ -2,7 +2,7 @@ import { ok, type Result } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { valueLimit, valueText } from '../../lib/base/index.js'
 import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
-import { clock, random, seeded, textOfResult, traitsOfCall, type AgentProviders, type AgentSettings, type Component } from '../base/index.js'
+import { clock, random, seeded, textOfResult, traitsOfCall, type AgentProviders, type Component } from '../base/index.js'
 import { persist, progress } from '../events/index.js'
 import { memoryStore, openStore } from '../session/index.js'
 
@@ -85,7 +85,7 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
 }
 
 /** Are questions kept for somebody who comes later, where nobody is there now? */
-export const defers = ({ settings }: Kernel): boolean => (settings['agent'] as { harness: AgentSettings['harness'] }).harness.async_approval.enabled
+export const defers = ({ settings }: Kernel): boolean => settings.agent.harness.async_approval.enabled
 
 /** The result of a rehearsal: says what the call would come to. */
 function rehearsed(would: Awaited<ReturnType<Kernel['explain']>>): Result {

@@ -33,7 +33,7 @@ const list = (names: readonly string[]): string => [...names].sort().join(', ')
 
 /** Names for every component: the caller's, those of `agent.providers` in the user's settings, those of the context. Throws VT_CONFIG_INVALID for what does not exist. */
 export function componentChoices(kernel: Kernel, runContext: RunContext, chosen: GivenComponents = {}): Choices {
-  const settings = (kernel.settings['agent'] as { providers: Partial<Record<Component, string>> }).providers
+  const settings = kernel.settings.agent.providers
   for (const [whose, names] of [['', chosen], ['agent.providers.', settings]] as const) {
     const strange = Object.keys(names).find((name) => !componentNames.includes(name as Component))
     if (strange !== undefined) throw wrong(`${whose}${strange}: unknown component '${strange}'; known: ${list(componentNames)}.`)

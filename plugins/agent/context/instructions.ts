@@ -175,7 +175,7 @@ function refuseHidden({ settings, env }: Kernel, file: string): void {
 
 /** Nobody can be asked about what goes into a prompt. */
 const whatAsksDenies = (settings: Kernel['settings']): Kernel['settings'] =>
-  ({ ...settings, policy: { ...settings.policy, deny: [settings.policy['deny'], settings.policy['ask']].flatMap((rules) => (rules ?? []) as string[]) } })
+  ({ ...settings, policy: { ...settings.policy, deny: [...settings.policy.deny, ...settings.policy.ask] } })
 
 /** Folder by folder from the root of the repository to the one above the workspace; nothing there leads out of the repository. */
 async function ofRepository(kernel: Kernel, workspace: Workspace, names: readonly string[], judge: Judge): Promise<Instructions[]> {

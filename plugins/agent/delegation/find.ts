@@ -75,7 +75,7 @@ export const agentItems = (kernel: Kernel, env: Environment): TrustItem[] => fin
 function placesOf(kernel: Kernel, env: Environment): Place[] {
   const { workspace, home } = kernel
   const user = env['HOME'] ?? dirname(home)
-  const claude = (kernel.settings['skills'] as { claude_folders?: boolean }).claude_folders !== false
+  const { claude_folders: claude } = kernel.settings.skills
   const folder = (source: 'workspace' | 'user', path: string): Place => ({ source, folder: path, foreign: source === 'workspace' })
   const own = [folder('user', join(home, 'agents')), ...(claude ? [folder('user', join(user, '.claude', 'agents'))] : [])]
   const mine = own.flatMap((place) => realOf(place.folder) ?? [])
@@ -131,7 +131,7 @@ function definitionIn(place: Place, file: string, kernel: Kernel, faults: AgentF
 }
 
 /** Throws for a definition of the repository that a link leads out of the workspace, or that a rule keeps from tools: its words go into a prompt. */
-function refuseKept({ workspace, home, env, settings }: Kernel, file: string, real: string): void {
+function refuseKept({ workspace, settings, home, env }: Kernel, file: string, real: string): void {
   if (!inside(workspace, real)) throw new AgentError('VT_PATH_OUTSIDE', 'The link leads out of the workspace')
   const hidden = [hiddenBy(settings, { root: workspace, user: userOf({ env }) }), secretsWithin(workspace, home)]
   if ([file, real].some((path) => hidden.some((matches) => matches?.(relative(workspace, path))))) throw new AgentError('VT_POLICY_DENIED', 'A rule denies reading it')

@@ -115,7 +115,7 @@ export function showHelp(face: Sitting, commands: readonly SlashCommand[]): void
 /** `/mcp`: the servers of the settings, and the tools and prompts of each. */
 export async function serversText(kernel: Kernel): Promise<string> {
   await kernel.settle()
-  const servers = Object.keys((kernel.settings['mcp'] as { servers?: object } | undefined)?.servers ?? {})
+  const servers = Object.keys(kernel.settings.mcp.servers)
   const rows = servers.map((name) => {
     const own = kernel.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
     const brought = own.filter(({ slot, state }) => slot !== undefined && state === 'active')

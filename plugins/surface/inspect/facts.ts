@@ -124,8 +124,7 @@ function pluginFacts(kernel: Kernel, contributions: readonly ContributionInfo[],
 }
 
 function mcpServers(kernel: Kernel, contributions: readonly ContributionInfo[]): KernelFacts['servers'] {
-  const settings = kernel.settings['mcp'] as { servers?: Record<string, unknown> } | undefined
-  return Object.keys(settings?.servers ?? {}).map((name) => {
+  return Object.keys(kernel.settings.mcp.servers).map((name) => {
     const own = contributions.filter(({ id }) => id.split(/[/:]|__/).includes(name))
     const tools = own.filter(({ slot, state }) => slot !== undefined && state === 'active').length
     return { name, tools, state: own.find(({ state }) => state !== 'active')?.state ?? (tools > 0 ? 'active' : 'not started') }
