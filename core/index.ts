@@ -18,6 +18,6 @@ export type { PackagePlace, PackageReader } from './manifests/index.js'
 export { createKernel, consentItems } from './kernel/index.js'
 export type {
   Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, SkillActivation, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,
-  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LessRights, LogLevel, Objection, Offer, Policy, AdapterContext, Progress, Provider, Question, SandboxUse, Session, SurfaceMain,
-  Verdict,
+  Handler, Host, Io, Judged, Kernel, KernelInspection, KernelOptions, Lasting, LessRights, LogLevel, Objection, Offer, Policy, AdapterContext, Progress, Provider, Question, SandboxUse, Session, SurfaceMain,
+  ToolsOptions, Verdict,
 } from './kernel/index.js'

@@ -199,7 +199,7 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias, n
   if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
   calls.workspace.refuseMoved()
   const constraint = constraintOf(generation.settings, slot.info)
-  const example = () => exampleFor(generation.registry, rights.apart, alias?.slot ?? slot)
+  const example = () => exampleFor(generation.registry, rights.splitReads, alias?.slot ?? slot)
   const { given, input, notices, silent } = await spell(slot, raw, { example, constraint, said: alias?.given, reached: (one) => reaches(generation.registry, rights, one) })
   const confined = confine(input, slot.shape, calls.workspace)
   const effects = await effectsIn(slot, input)

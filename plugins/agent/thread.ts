@@ -97,14 +97,14 @@ export class Thread implements LoopConversation {
   }
 
   get mode(): Mode {
-    return this.kernel.mode(this.state.mode)
+    return this.kernel.inspection.resolveMode(this.state.mode)
   }
 
-  /** Returns the mode in force, which is no looser than the kernel permits. Throws VT_CONFIG_INVALID. */
+  /** Returns the mode in force, at most what the kernel permits. Throws VT_CONFIG_INVALID. */
   async setMode(mode: Mode): Promise<Mode> {
     if (!modes.includes(mode)) throw new AgentError('VT_CONFIG_INVALID', `Unknown mode '${String(mode).slice(0, 40)}'.`, { hint: `The modes are ${modes.join(', ')}.` })
-    // What is permitted later is not what was chosen now.
-    await this.commit({ kind: 'mode', mode: this.kernel.mode(mode), by: 'person' })
+    // The kernel may permit more later.
+    await this.commit({ kind: 'mode', mode: this.kernel.inspection.resolveMode(mode), by: 'person' })
     return this.mode
   }
 

@@ -82,7 +82,7 @@ interface Row {
 
 /** Every rule of the settings with the file that says it. */
 function rulesOf(kernel: Kernel): Row[] {
-  return kernel.origins().flatMap(({ path, layer, file, line, value }) => {
+  return kernel.inspection.origins().flatMap(({ path, layer, file, line, value }) => {
     const [, list] = /^policy\.(deny|ask|allow|commands)\.\d+$/.exec(path) ?? []
     if (list === undefined) return []
     const entry = value as string | { rule?: string; id?: string; verdict?: string; reason?: string }

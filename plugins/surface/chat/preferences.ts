@@ -17,7 +17,7 @@ export async function keepTheme({ kernel, io, handle, questions }: Sitting, rest
   const theme = themeNames.find((one) => one === wanted)
   if (theme === undefined) return say(io, 'error', `'${oneLine(wanted)}' is no theme; there are ${themeNames.join(', ')}. Say /theme light.`)
   handle.send({ type: 'theme', name: chosenTheme(theme, io.env) })
-  const file = settingsFile(kernel.home)
+  const file = settingsFile(kernel.inspection.home)
   try {
     writeDraft(await settingsDraft(file, { 'ui.theme': theme === 'auto' ? undefined : theme }))
     await kernel.reload()

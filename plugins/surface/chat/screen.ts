@@ -72,7 +72,7 @@ const pastShown = 20
 
 /** The last words of a session that is gone on with. */
 async function showPast({ kernel, handle, io }: Sitting, id: string): Promise<void> {
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
     if (words.length > pastShown) handle.send({ type: 'commit', block: { kind: 'note', text: `… ${words.length - pastShown} messages before these` } })

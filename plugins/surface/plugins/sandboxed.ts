@@ -41,7 +41,7 @@ export async function runConfined(setting: Setting, kernel: Kernel): Promise<Con
     const launch = { file: process.execPath, args: ['--no-warnings', child, JSON.stringify({ ...task, surroundings: { ...task.surroundings, env: {} } })], cwd: folder, env: { PATH: io.env['PATH'] ?? '' } }
     const settings = { ...limits, network: reachesOut(inspection) }
     const shown = [...programSight(), shownOf(setting.path, io.env['HOME'] ?? '/')]
-    const { file, args, env } = confined(found.tools, launch, await steered({ workspace: folder, own: kernel.home, writable: true, cwd: folder, settings, shown }))
+    const { file, args, env } = confined(found.tools, launch, await steered({ workspace: folder, own: kernel.inspection.home, writable: true, cwd: folder, settings, shown }))
     const ended = await runShort({ file, args, cwd: folder, env: env as Record<string, string> }, { signal: io.signal, seconds: SECONDS, most: MAX_PRINTED, socket: true })
     const rows = reportIn(ended?.aside)
     if (rows) return { rows }

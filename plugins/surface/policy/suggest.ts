@@ -13,7 +13,7 @@ interface Suggestion {
 export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<number> {
   const allowed = new Set(kernel.settings.policy.allow.map((entry) => (typeof entry === 'string' ? entry : entry.rule)))
   const found = new Map<string, Suggestion>()
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     for await (const entry of recordedCalls(workspace)) {
       const rule = entry.verdict === 'asked' || entry.verdict === 'allowed' ? ruleFor(entry) : undefined

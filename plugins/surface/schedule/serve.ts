@@ -20,7 +20,7 @@ function enabledSettings({ kernel, library }: ScheduleVerb): Settings['automatio
 async function placeOf({ kernel, io }: ScheduleVerb): Promise<RunPlace> {
   const { providerVariables } = await import('../../agent/cli/index.js')
   const seen = [...providerVariables(kernel), 'VTCODE_MODEL'].flatMap((name) => (io.env[name] === undefined ? [] : [[name, io.env[name]] as const]))
-  return { home: kernel.home, env: Object.fromEntries(seen) }
+  return { home: kernel.inspection.home, env: Object.fromEntries(seen) }
 }
 
 /** `schedule serve`: runs what is due, until it is ended. */
@@ -126,7 +126,7 @@ function holderOf(file: string): Holder | undefined {
 export function service(here: ScheduleVerb, install: boolean, form: OutputForm): void {
   const { io, kernel, library, store } = here
   const home = io.env['HOME'] ?? ''
-  const command = { node: process.execPath, program: programFile('core/bin.cjs'), home: kernel.home }
+  const command = { node: process.execPath, program: programFile('core/bin.cjs'), home: kernel.inspection.home }
   const unit = process.platform === 'darwin' ? library.launchAgent(command, home) : library.systemdUnit(command, io.env['XDG_CONFIG_HOME'] || join(home, '.config'))
   const there = textOf(unit.file)
   if (there !== undefined && !library.isServiceText(there)) {
