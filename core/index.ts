@@ -2,7 +2,7 @@
 export { VtError, block, codes, encodeName, fail, failure, ok, problem, programFile, redact, redactText, version, visible, visibleLine } from './base/index.js'
 export type {
   Call, CallTool, ContentBlock, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, OpenConversation, Place, PluginFolder, Problem, PromptArgument, Resolution, Result, RightsLeft, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
+  ManifestEntry, Mode, Next, Notice, OpenConversation, Place, PluginFolder, PreparedCall, Problem, PromptArgument, Result, RightsLeft, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
   ToolInfo, Waits,
 } from './base/index.js'
 export { readContract } from './schema/index.js'
@@ -18,6 +18,6 @@ export type { PackagePlace, PackageReader } from './manifests/index.js'
 export { createKernel, consentItems } from './kernel/index.js'
 export type {
   Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, SkillActivation, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,
-  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LessRights, LogLevel, Objection, Offer, Policy, AdapterContext, Progress, Provider, Question, SandboxUse, Session, SurfaceMain,
-  Verdict,
+  Handler, Host, Io, Judged, Kernel, KernelInspection, KernelOptions, Lasting, LessRights, LogLevel, Objection, Offer, Policy, AdapterContext, Progress, Provider, Question, SandboxUse, Session, SurfaceMain,
+  ToolsOptions, Verdict,
 } from './kernel/index.js'

@@ -73,7 +73,7 @@ export class ProgramRun {
       const isSilent = intended !== undefined && !REPORTING_VERBS.has(intended)
       // A plugin that changed since consent is left out, its guards too; a person who starts another verb must learn of it.
       if (isSilent) this.#warn(kernel, 'VT_PLUGIN_LOCK')
-      const surface = intended === undefined ? undefined : await kernel.surface(intended)
+      const surface = intended === undefined ? undefined : await kernel.inspection.loadSurface(intended)
       if (!surface) this.#early?.end()
       this.#early = undefined
       const code = surface ? await surface(kernel, rest, io) : this.#usage(kernel, verb)
@@ -96,7 +96,7 @@ export class ProgramRun {
   }
 
   #usage(kernel: Kernel, verb = ''): number {
-    const verbs = kernel.contributions().flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
+    const verbs = kernel.inspection.contributions().flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
     const like = nearest(verb, verbs)
     const wrong = verb ? `Unknown verb '${verb}'${like ? ` (did you mean ${like}?)` : ''}` : 'Say what to do'
     this.#host.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)

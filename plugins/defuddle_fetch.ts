@@ -28,7 +28,7 @@ const defuddleFetch: Handler<Input, DefuddleOutput> = async ({ input }, context)
 export default defuddleFetch
 
 async function fetched(input: Input, { session, settings: blocks, signal }: Context): Promise<Success<DefuddleOutput>> {
-  const settings = blocks['web'] as WebSettings
+  const settings = blocks.web
   const { enabled, max_bytes, max_calls_per_session, base_url = service } = settings.defuddle
   const url = readUrl(input.url)
   await refuseInner(url, settings)

@@ -1,4 +1,4 @@
-import { fail, type Call, type Context, type Handler, type Next, type Result } from '../core/index.js'
+import { fail, type Call, type Handler, type JsonObject, type Next, type Result } from '../core/index.js'
 import { readFile, type ReadInput } from './lib/files/index.js'
 import { findSkill, loadedIn, openFolder, unknownSkill } from './lib/skills/index.js'
 
@@ -24,7 +24,7 @@ export default (async (call, context) => {
   return asResource(result, call.input, path)
 }) satisfies Handler<Input>
 
-const asRead = (call: Call<Input>, path: string, paging: Context['settings']): Call<ReadInput> => ({ ...call, input: { ...paging, path }, given: { ...paging, path } })
+const asRead = (call: Call<Input>, path: string, paging: Readonly<JsonObject>): Call<ReadInput> => ({ ...call, input: { ...paging, path }, given: { ...paging, path } })
 
 /** The answer in the terms of the skill: names of its files, and a `next` that reads on the same way. */
 function asResource(result: Result, { skill_name, resource_path }: Input, path: string): Result {

@@ -24,8 +24,7 @@ const unavailable = () => fail('VT_ASK_UNAVAILABLE', 'Nobody can be asked here, 
 
 /** Full-auto runs unattended: nobody is waited for unless its list says that somebody is there. */
 function onList({ settings, slot }: Context): boolean {
-  const { full_auto } = (settings['automation'] ?? {}) as { full_auto?: { allowed_tools?: unknown[] } }
-  return [...slot.names, ...slot.aliases, 'ask'].some((name) => full_auto?.allowed_tools?.includes(name))
+  return [...slot.names, ...slot.aliases, 'ask'].some((name) => settings.automation.full_auto.allowed_tools.includes(name))
 }
 
 /** What a schema cannot say: ids name answers, labels name choices, so neither may occur twice. */

@@ -1,12 +1,12 @@
 import type { Handler } from '../core/index.js'
-import { decodeEntities, fetchPage, markupText, webFailure, type WebSettings } from './lib/net/index.js'
+import { decodeEntities, fetchPage, markupText, webFailure } from './lib/net/index.js'
 import { searchWeb, type WebEngine, type WebResult, type WebQuery, type SearchOutput } from './web_search/engine.js'
 
 const home = 'https://html.duckduckgo.com/html/'
 
 /** DuckDuckGo by its form for browsers without scripts: no key, no account. Declines when the settings name another provider. */
 const webSearch: Handler<WebQuery, SearchOutput> = (call, context) => {
-  const settings = context.settings['web'] as WebSettings
+  const settings = context.settings.web
   if (settings.search.provider !== 'duckduckgo') return undefined
   const endpoint = String(context.plugin.options['endpoint'] ?? home)
   const engine: WebEngine = {

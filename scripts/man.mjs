@@ -9,7 +9,7 @@ const io = { stdin: Readable.from([]), stdout, stderr, env: {}, signal: new Abor
 
 /** Returns the man page: the help that each verb prints, then each tool with its effects. `kernel` has only built-ins. */
 export async function makeManPage(kernel) {
-  const surfaces = kernel.contributions().filter(({ kind, verb }) => kind === 'surface' && verb && verb !== 'help')
+  const surfaces = kernel.inspection.contributions().filter(({ kind, verb }) => kind === 'surface' && verb && verb !== 'help')
   const overview = await helpText(kernel, 'help', io)
   const [flags, codes] = overview.split(/^(?=Flags of every verb|Exit codes:)/m).slice(1)
   const sections = []

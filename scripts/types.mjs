@@ -1,4 +1,4 @@
-// Writes the types that the schemas imply: `Config` from the schema of the settings, `BuiltinSlots` from the manifests of the actions.
+// Writes the types that the schemas imply: `Settings` and `Config` from the schema of the settings, `BuiltinSlots` from the manifests of the actions.
 // `--check` only says whether the files are fresh.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -12,20 +12,22 @@ const all = () => readManifests(manifests)
 const configSchema = join(manifests, 'schema/config.1.json')
 /** File → what makes its text. */
 const generated = new Map([
-  [join(root, 'core/config/config_types.ts'), () => configTypes(JSON.parse(readFileSync(configSchema, 'utf8')))],
+  [join(root, 'core/base/settings_types.ts'), () => settingsTypes(JSON.parse(readFileSync(configSchema, 'utf8')))],
   [join(manifests, 'slots.d.ts'), () => slotTypes(actionsOf(all()), addedOf(all()))],
 ])
 
 const head = (source) => `// Generated from ${source} by \`npm run docs\`. Change that, not this.\n`
 
-/** The type `Config` with a type of its own for each definition that the schema names. */
-function configTypes(schema) {
+/** The types `Settings` and `Config`, with a type of its own for each definition that the schema names. */
+function settingsTypes(schema) {
   const named = Object.entries(schema.$defs).map(([name, part]) => ({ name: `Config${pascal(name)}`, part }))
   const context = { refer: (name) => `Config${pascal(name)}`, open: true }
-  const types = [{ name: 'Config', part: schema, exported: true }, ...named].map(({ name, part, exported }) =>
-    `${comment(part.description && exported ? 'What a settings file says: any part of the settings.' : noteOf(part), '')}${exported ? 'export ' : ''}type ${name} = ${typeOf(part, context, '')}\n`)
+  const settings = `/** The settings of all layers with their defaults. */\nexport type Settings = ${typeOf(schema, { ...context, resolved: true }, '')}\n`
+  const types = named.map(({ name, part }) => `${comment(noteOf(part), '')}type ${name} = ${typeOf(part, context, '')}\n`)
+  const config = `/** What a settings file says: any part of the settings. */\nexport type Config = Part<Settings>\n`
+  const part = `/** The same with all keys optional, but for those in lists and maps. */\ntype Part<Whole> = Whole extends readonly unknown[] ? Whole : string extends keyof Whole ? Whole : Whole extends object ? { [Key in keyof Whole]?: Part<Whole[Key]> } : Whole\n`
   const open = '/** A map with any names; some of them are known. */\ntype Open<Name extends string, Value> = { [name in Name]?: Value } & { [name: string]: Value }\n'
-  return `${head('manifests/schema/config.1.json')}\n${types.join('\n')}\n${open}`
+  return `${head('manifests/schema/config.1.json')}\n${[settings, config, ...types, open, part].join('\n')}`
 }
 
 /** The interface `BuiltinSlots`: what each slot of the program takes and answers. */

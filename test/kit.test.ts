@@ -56,7 +56,7 @@ describe('workspaces', () => {
   })
   it('carry a kernel that never sees the settings of this machine', async () => {
     await using booted = await bootKernel()
-    const files = booted.kernel.origins().map((origin) => origin.file)
+    const files = booted.kernel.inspection.origins().map((origin) => origin.file)
     expect(files.filter((file) => file.startsWith(process.env.HOME ?? '/nowhere'))).toEqual([])
     expect(booted.kernel.workspace).toBe(booted.root)
   })

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { sha256 } from './seal.js'
 import type { Contribution, Manifest } from './manifest_types.js'
-import type { JsonObject, Settings } from './types.js'
+import type { Settings } from './settings_types.js'
+import type { JsonObject } from './types.js'
 
 /** The module of a manifest: of an action its handler; of an alias `(result, input) => result`, for what a template cannot say. */
 export const moduleOf = ({ module, alias }: Manifest): string | undefined => module ?? (alias?.['module'] as string | undefined)
@@ -13,15 +14,15 @@ const harmless = new Set(['output', 'tools', 'context', 'checkpoints', 'sessions
 export const grantedBlocks = ({ manifest, layer }: Pick<Contribution, 'manifest' | 'layer'>): string[] =>
   (manifest.settings ?? []).filter((name) => layer === 'builtin' || harmless.has(name))
 
-export const blocksOf = (settings: Settings, contribution: Contribution): JsonObject =>
-  Object.fromEntries(grantedBlocks(contribution).map((name) => [name, settings[name]]))
+/** Returns the blocks of the settings that a contribution is given. Contract: it reads no other. */
+export const blocksOf = (settings: Settings, contribution: Contribution): Settings =>
+  Object.fromEntries(grantedBlocks(contribution).map((name) => [name, settings[name as keyof Settings]])) as unknown as Settings
 
 /** The user's settings for a contribution: its defaults, its entry in `manifests`, its plugin's, its own; the last one wins. */
-export function optionsOf(settings: Readonly<JsonObject>, { id, plugin, options, manifest }: Pick<Contribution, 'id' | 'plugin' | 'manifest' | 'options'>): JsonObject {
-  const own = (settings['plugins'] as { settings?: Record<string, { options?: JsonObject }> } | undefined)?.settings
+export function optionsOf({ plugins: { settings: own } }: Pick<Settings, 'plugins'>, { id, plugin, options, manifest }: Pick<Contribution, 'id' | 'plugin' | 'manifest' | 'options'>): JsonObject {
   const declared = Object.entries((manifest.options?.['properties'] ?? {}) as Record<string, { default?: unknown }>)
   const defaults = Object.fromEntries(declared.flatMap(([name, schema]) => (schema.default === undefined ? [] : [[name, schema.default]])))
-  return { ...defaults, ...options, ...own?.[plugin]?.options, ...own?.[id]?.options }
+  return { ...defaults, ...options, ...own[plugin]?.options, ...own[id]?.options }
 }
 
 /** Each installed instance of a plugin has a data folder of its own: instances of a workspace are apart from the user's and from other workspaces'. */

@@ -21,6 +21,7 @@ export { block, inert, shortLine, toText, visible, visibleJson, visibleLine, vis
 export type { Contribution, ContributionInfo, Inference, Kind, Layer, Manifest, PluginFolder, PromptArgument, Stage, State } from './manifest_types.js'
 export {
   isObject, type Call, type CallTool, type ContentBlock, type Diagnostic, type Effect, type Failure, type Json, type JsonObject, type Launch, type ManifestEntry, type Mode, type Next, type Notice,
-  type Place, type Problem, type Resolution, type Result, type RightsLeft, type Schema, type Settings, type SlotInfo, type Slots, type Success, type ToolInfo, type Waits,
+  type Place, type PreparedCall, type Problem, type Result, type RightsLeft, type Schema, type SlotInfo, type Slots, type Success, type ToolInfo, type Waits,
 } from './types.js'
 export { usualWaits } from './waits.js'
+export type { Config, Settings } from './settings_types.js'

@@ -1,3 +1,5 @@
+import type { Settings } from './settings_types.js'
+
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = Record<string, unknown>
 
@@ -109,6 +111,7 @@ export interface CallTool<Untyped extends unknown[], Rest extends unknown[] = []
   ): Promise<Result<Side<`${Tool}/${Action}`, 'output'>>>
   <Slot extends SlotId>(slot: Slot, input: Side<Slot, 'input'>, ...rest: Rest): Promise<Result<Side<Slot, 'output'>>>
   (tool: string, ...untyped: Untyped): Promise<Result>
+  (call: PreparedCall, ...rest: Rest): Promise<Result>
 }
 
 /** A program ready to be started: nothing about it is looked up any more. */
@@ -131,21 +134,7 @@ export interface Diagnostic {
   files: string[]
 }
 
-/** Settings after merging; the schema `manifests/schema/config.1.json` says what each block holds. */
-export interface Settings {
-  manifests: (string | ManifestEntry)[]
-  use: Record<string, string | string[] | false>
-  policy: { mode: Mode; max_mode: Mode; [key: string]: unknown }
-  [block: string]: unknown
-}
-export interface ManifestEntry {
-  from: string
-  only?: string[]
-  except?: string[]
-  required?: boolean
-  isolate?: 'process' | 'inline'
-  options?: JsonObject
-}
+export type ManifestEntry = Exclude<Settings['manifests'][number], string>
 /** The contract of one slot. */
 export interface SlotInfo {
   readonly slot: string
@@ -194,14 +183,18 @@ export interface ToolInfo {
   effects: Effect[]
   actions: string[]
 }
-/** What a call means, in whatever spelling: the one answer to "which slot is this?". */
-export interface Resolution {
+/**
+ * A resolved call, which is made or explained in place of a name and an input. Only `resolve` makes one.
+ * Contract: it gives no rights. Each call checks the schema, its caller and the policies; after a reload the name is
+ * resolved again.
+ */
+export interface PreparedCall {
   readonly slot: SlotInfo
   /** The worst that a call with this input can do. */
   readonly effects: readonly Effect[]
-  /** The slot of the alias that it was called by. */
+  /** The slot of the alias that the call names. */
   readonly alias?: string
-  /** The input in the words of the slot, without its defaults; where it would not pass the check, as far as it was understood. */
+  /** The input in the words of the slot, without its defaults; unchanged where the check would refuse it. */
   readonly input: Readonly<JsonObject>
 }
 /** How long the program waits for what may never come, in milliseconds. */

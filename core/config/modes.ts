@@ -7,7 +7,7 @@ export const modes: readonly Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 export const permittedMode = (settings: Settings, asked: Mode | undefined): Mode => lowered(settings, settings.policy.mode, asked)
 
 function lowered({ policy: { max_mode }, automation }: Settings, mode: Mode, agreed: Mode | undefined): Mode {
-  const acknowledged = mode !== 'full-auto' || agreed === 'full-auto' || (automation as { full_auto: { enabled: boolean } }).full_auto.enabled ? mode : 'auto'
+  const acknowledged = mode !== 'full-auto' || agreed === 'full-auto' || automation.full_auto.enabled ? mode : 'auto'
   return modes[Math.max(0, Math.min(modes.indexOf(acknowledged), modes.indexOf(max_mode)))]!
 }
 

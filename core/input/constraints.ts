@@ -1,8 +1,7 @@
 import { hostPattern, problem, texts, toText, type Contribution, type JsonObject, type Next, type Notice, type Settings, type SlotInfo } from '../base/index.js'
-import type { Config } from '../config/index.js'
 import { concerns } from '../registry/index.js'
 
-type Configured = NonNullable<NonNullable<Config['policy']>['constraints']>[string]
+type Configured = Settings['policy']['constraints'][string]
 /** One entry of `policy.constraints`, or several of them for the same slot joined to the strictest. */
 export interface Constraint extends Configured {
   /** Where nobody said another executor, it is the sandbox, or the user is asked. */
@@ -26,8 +25,8 @@ function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): 
 
 /** What the settings say about one slot, all entries that speak about it together. */
 export function constraintOf(settings: Settings, info: SlotInfo): Constraint | undefined {
-  const all = (settings.policy['constraints'] ?? {}) as Record<string, Constraint>
-  const sandboxed = settings.policy['sandboxed_commands'] === 'allow' && executors(info).includes('sandbox_or_ask')
+  const all: Record<string, Constraint> = settings.policy.constraints
+  const sandboxed = settings.policy.sandboxed_commands === 'allow' && executors(info).includes('sandbox_or_ask')
   if (!sandboxed && Object.keys(all).length === 0) return undefined
   const named = Object.entries(all).filter(([name]) => concerns(name, info))
   const said = [...named.map(([, constraint]) => constraint), ...(sandboxed ? [{ sandbox_or_ask: true } as const] : [])]
@@ -158,6 +157,6 @@ export function limitedBy(settings: Settings, contributions: readonly Contributi
   type Limits = Record<string, Constraint>
   const stated = contributions.map(({ manifest }) => (manifest['rules'] as { constraints?: Limits } | undefined)?.constraints).filter((limits) => limits !== undefined)
   if (stated.length === 0) return settings
-  const constraints = joinConstraints([...stated, settings.policy['constraints'] as Limits])
+  const constraints = joinConstraints([...stated, settings.policy.constraints])
   return { ...settings, policy: { ...settings.policy, constraints } }
 }

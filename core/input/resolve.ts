@@ -1,9 +1,9 @@
-import { likest, nearest, toJson, problem, toText, VtError, type Effect, type JsonObject, type Notice, type Resolution } from '../base/index.js'
+import { likest, nearest, toJson, problem, toText, VtError, type Effect, type JsonObject, type Notice } from '../base/index.js'
 import { exampleWith, foldKey, isForAudience, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
 import { constrain, type Constraint } from './constraints.js'
-import { effectsIn, infer, type Inferred } from './infer.js'
+import { infer, type Inferred } from './infer.js'
 import { coerce, limit, rename, unwrapInput } from './normalize.js'
 
 /** The slot a call means, with the input as its caller wrote it. */
@@ -14,6 +14,8 @@ export interface CallTarget {
   notices?: Notice[]
   /** The name it was called by, where that stands for the slot: its answer is put in the words of the alias. */
   alias?: { slot: Slot; part: AliasPart; given: JsonObject }
+  /** The slots on the way to it that are for audiences: the caller has to belong to one of each. */
+  restricted?: readonly (readonly Slot[])[]
 }
 
 /**
@@ -25,28 +27,36 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   const wanted = toolName(toText(name))
   const found = named(registry, wanted)
   if (!found) throw unknownTool(registry, wanted, reader)
-  if (reader) requireAudience('info' in found ? [found] : slotsOf(found), reader)
+  const restricted: (readonly Slot[])[] = []
+  const pass = (...slots: readonly Slot[]) => {
+    if (slots.every(({ info }) => info.audience !== undefined)) restricted.push(slots)
+    if (reader) requireAudience(slots, reader)
+  }
+  pass(...('info' in found ? [found] : slotsOf(found)))
   const only = 'info' in found ? found : found.only
   const isKnown = (key: string) => (only ? only.shape.open || only.shape.names.has(key) : key === 'action')
   const unwrapped = read(sent, wanted, isKnown, only)
-  if (only?.primary.manifest.forwards && typeof unwrapped['tool'] === 'string') return forwarded(registry, only, unwrapped, reader)
+  if (only?.primary.manifest.forwards && typeof unwrapped['tool'] === 'string') {
+    const target = await forwarded(registry, only, unwrapped, reader)
+    return { ...target, restricted: [...restricted, ...(target.restricted ?? [])] }
+  }
   const input = only?.info.action !== undefined && unwrapped['action'] === only.info.action && !isKnown('action') ? withoutAction(unwrapped) : unwrapped
   // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
   const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(toText(input['action']))
   const inferred: Inferred = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input, (one) => reaches(registry, reader ?? {}, one))
   const { slot, raw } = inferred
-  if (reader) requireAudience([slot], reader)
+  pass(slot)
   if (slot.refusal) throw slot.refusal
   const block = slot.primary.manifest.alias
-  if (!block) return inferred
+  if (!block) return { ...inferred, restricted }
   const own = slot.primary.manifest.input !== undefined
   const given = own ? (await spell(slot, raw)).given : raw
   const { to, input: translated, part } = translate(block, given, !own)
   const next = slots.get(to)
   if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
-  if (reader) requireAudience([next], reader)
+  pass(next)
   if (next.refusal) throw next.refusal
-  return { slot: next, raw: translated, alias: { slot, part, given } }
+  return { slot: next, raw: translated, alias: { slot, part, given }, restricted }
 }
 
 function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader: Reader = {}): VtError {
@@ -57,7 +67,7 @@ function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader:
 }
 
 /** Throws VT_AGENT_NONE where all of these slots are for other audiences. */
-function requireAudience(slots: readonly Slot[], { audiences }: Reader): void {
+export function requireAudience(slots: readonly Slot[], { audiences }: Reader): void {
   const [first] = slots
   if (first && slots.every(({ info }) => !isForAudience(info, audiences))) throw problem('VT_AGENT_NONE', { slot: slots.length === 1 ? first.info.slot : first.info.tool })
 }
@@ -83,22 +93,6 @@ export function effectsOfName(registry: Registry, name: unknown): Effect[] {
   const found = named(registry, toolName(toText(name)))
   const slots = !found ? [] : 'info' in found ? [found] : slotsOf(found)
   return [...new Set(slots.flatMap(({ info }) => info.effects))]
-}
-
-/** The slot behind a call, for whoever has to know it beforehand. Contract: never rejects; nothing where the call leads to no slot. */
-export async function resolution(registry: Registry, name: string, sent: unknown): Promise<Resolution | undefined> {
-  try {
-    const { slot, raw, alias } = await resolve(registry, name, sent)
-    const about = { slot: slot.info, ...(alias && { alias: alias.slot.info.slot }) }
-    try {
-      const { given, input } = await spell(slot, raw)
-      return { ...about, effects: await effectsIn(slot, input), input: given }
-    } catch {
-      return { ...about, effects: slot.info.effects, input: raw }
-    }
-  } catch {
-    return undefined
-  }
 }
 
 const withoutAction = ({ action: _, ...input }: JsonObject): JsonObject => input

@@ -98,7 +98,7 @@ function slotWords(registry: Registry, called: Called | undefined, reader: Reade
     if (spoken) return spoken
     return shown(slot) ? 'own' : (byAlias(registry, id, input, shown) ?? (knowsOwnNames ? 'own' : undefined))
   }
-  const split = (id: string) => ownName(registry, reader.apart, registry.slots.get(id)!)
+  const split = (id: string) => ownName(registry, reader.splitReads, registry.slots.get(id)!)
   return {
     slot(id, alone) {
       const found = find(id, {})

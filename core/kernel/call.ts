@@ -1,5 +1,8 @@
 import { LazyAbort, deepFreeze, moduleOf, recordedInput, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, ownNames, partFor, constraintOf, effectsIn, nextFor, placesOf, recordedName, resolve, speak, spell, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
+import {
+  answerAs, confine, constraintOf, effectsIn, nextFor, ownNames, partFor, placesOf, recordedName, resolveRequest, speak,
+  spell, worded, wordsFor, type CallRequest, type CallTarget, type Spelt, type Words,
+} from '../input/index.js'
 import { exampleFor, reaches } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { explanation, judge } from './approve.js'
@@ -26,11 +29,12 @@ export interface CallerOptions {
   /** The generation that a new call belongs to. */
   current: () => Generation
 }
+type Requested = CallRequest & { readonly options: CallOptions | undefined }
 export interface Caller {
   /** Contract: never rejects. */
-  call(tool: string, input: unknown, options: CallOptions): Promise<Result>
+  call(request: Requested): Promise<Result>
   /** Contract: never rejects. */
-  explain(tool: string, input: unknown, options: CallOptions): Promise<Explanation>
+  explain(request: Requested): Promise<Explanation>
   /** Resolves when no call of a generation is left; calls that take longer than a minute are aborted. */
   retire(generation: Generation): Promise<void>
   /** Aborts running calls and refuses new ones. */
@@ -46,10 +50,8 @@ interface Calls extends CallerOptions {
   count: number
   closed: boolean
 }
-/** One requested call. `again`: it replaces a call whose input a policy changed; under an alias its answer is still in the terms of the alias. */
-interface Asked {
-  readonly tool: string
-  readonly sent: unknown
+/** One call. `again`: it replaces a call whose input a policy changed; its answer stays in the terms of the alias. */
+interface Asked extends CallRequest {
   readonly options: CallOptions
   readonly depth: number
   /** The call that this one is a part of. */
@@ -71,8 +73,8 @@ interface Checked extends Pick<Spelt, 'notices' | 'silent'> {
 export function createCaller(options: CallerOptions): Caller {
   const calls: Calls = { ...options, running: new Map(), runs: new Map(), pipelines: new WeakMap(), count: 0, closed: false }
   return {
-    call: async (tool, input, options) => visibleResult(await invoke(calls, { tool, sent: input, options, depth: 0 })),
-    explain: (tool, sent, options) => explain(calls, { tool, sent, options, depth: 0 }),
+    call: async ({ options = {}, ...request }) => visibleResult(await invoke(calls, { ...request, options, depth: 0 })),
+    explain: ({ options = {}, ...request }) => explain(calls, { ...request, options, depth: 0 }),
     async retire(generation) {
       if (await generation.life.over(RETIRE_MS)) return
       for (const [cancel, of] of calls.running) if (of === generation) cancel.abort()
@@ -87,7 +89,7 @@ export function createCaller(options: CallerOptions): Caller {
 
 /** The stages of a call: resolve → check → pre-policy → execute → post-compaction. No stage runs twice. */
 async function invoke(calls: Calls, asked: Asked): Promise<Result> {
-  const { tool, sent, again } = asked
+  const { tool, again } = asked
   const generation = calls.current()
   const { registry } = generation
   const rights = callRights(generation.settings, asked, calls.only)
@@ -103,7 +105,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   generation.life.enter()
   try {
     narrow(rights, registry, asked.options)
-    target = { ...(await resolve(registry, tool, sent, rights)), ...again }
+    target = { ...(await resolveRequest(registry, asked, rights)), ...again }
     const checked = await check(calls, generation, target, asked, rights)
     call = checked.call
     run = start(calls, generation, target.slot.info, checked, asked, words)
@@ -134,14 +136,14 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
 /** Repeats the call with the input that a policy requires, as if the caller had sent it; a notice tells the caller. */
 async function reissued(calls: Calls, { slot: { info }, alias }: CallTarget, input: JsonObject, asked: Asked): Promise<Result> {
   const sent = { ...(info.action !== undefined && { action: info.action }), ...input }
-  const result = await invoke(calls, { ...asked, tool: info.tool, sent, again: { ...(alias && { alias }) } })
+  const again = { ...(alias && { alias }) }
+  const result = await invoke(calls, { ...asked, prepared: undefined, tool: info.tool, sent, again })
   const { message } = texts('VT_CALL_REISSUED', { slot: info.slot, input: JSON.stringify(input).slice(0, 300) })!
   return withNotices(result, [{ code: 'VT_CALL_REISSUED', message }])
 }
 
 /** The verdict of every policy on a call, without making the call. */
 async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
-  const { tool, sent } = asked
   const generation = calls.current()
   const { registry } = generation
   const rights = callRights(generation.settings, asked, calls.only)
@@ -150,7 +152,7 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
   generation.life.enter()
   try {
     narrow(rights, registry, asked.options)
-    target = await resolve(registry, tool, sent, rights)
+    target = await resolveRequest(registry, asked, rights)
     const checked = await check(calls, generation, target, asked, rights)
     const { call } = checked
     const notes: NonNullable<CallRun['notes']> = []
@@ -162,7 +164,8 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
     const hint = explained.hint && speak(explained.hint, wordsFor(registry, target, rights))
     return { ...explained, ...(hint && { hint }), ...(would && { would }) }
   } catch (error) {
-    const { error: { message, hint } } = worded(asFailure(error, couldChange(generation, tool, target), target), wordsFor(registry, target, rights)) as Failure
+    const failure = asFailure(error, couldChange(generation, asked.tool, target), target)
+    const { error: { message, hint } } = worded(failure, wordsFor(registry, target, rights)) as Failure
     return { mode: rights.mode, verdict: 'refused', reason: message, hint, chain: [] }
   } finally {
     run?.end()
@@ -196,7 +199,7 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias, n
   if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
   calls.workspace.refuseMoved()
   const constraint = constraintOf(generation.settings, slot.info)
-  const example = () => exampleFor(generation.registry, rights.apart, alias?.slot ?? slot)
+  const example = () => exampleFor(generation.registry, rights.splitReads, alias?.slot ?? slot)
   const { given, input, notices, silent } = await spell(slot, raw, { example, constraint, said: alias?.given, reached: (one) => reaches(generation.registry, rights, one) })
   const confined = confine(input, slot.shape, calls.workspace)
   const effects = await effectsIn(slot, input)
@@ -241,10 +244,11 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, jud
     held,
     places: judged,
     committed: false,
-    nest(tool, input, how, by = held) {
+    nest(request, how, by = held) {
       const { only: _, signal: __, ...whole } = options
       const nested = { ...whole, mode: call.mode, ...how, session: call.session, cancel }
-      return invoke(calls, { tool, sent: input, options: nested, depth: depth + 1, outer: call, ...(by && { held: by }), ...(words && { words: words() }) })
+      const inherited = { ...(by && { held: by }), ...(words && { words: words() }) }
+      return invoke(calls, { ...request, options: nested, depth: depth + 1, outer: call, ...inherited })
     },
     commit(how) {
       if (cancel.aborted && !run.committed) throw problem('VT_CALL_ABORTED')

@@ -15,7 +15,7 @@ export interface CallRights extends Reader {
  */
 export function callRights(settings: Settings, { options, outer }: { options: CallOptions; outer?: Call }, only: readonly RightsLeft[] | undefined): CallRights {
   const mode = modeOfCall(settings, options.mode)
-  return outer ? { mode: stricterMode(outer.mode, mode), only: outer.only } : { mode, only, audiences: options.audiences, apart: options.apart }
+  return outer ? { mode: stricterMode(outer.mode, mode), only: outer.only } : { mode, only, audiences: options.audiences, splitReads: options.splitReads }
 }
 
 /** Throws VT_POLICY_ONLY. */

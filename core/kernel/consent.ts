@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { loadSettings, type SettingsOptions } from '../config/index.js'
 import { discoverManifests, markers, pluginsOf } from '../manifests/index.js'
-import { findSkills, type SkillSettings } from '../skills/index.js'
+import { findSkills } from '../skills/index.js'
 import { itemFor, itemForSkill, needsConsent, treesOnce, withSentences, type Trust, type TrustItem } from '../trust/index.js'
 
 /**
@@ -24,7 +24,7 @@ export async function consentItems({ user, trust, ...options }: SettingsOptions 
     }
   }
   const declaredBy = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
-  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings: loaded.settings['skills'] as SkillSettings, declaredBy, trusted: () => false })
+  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings: loaded.settings.skills, declaredBy, trusted: () => false })
   const bringing = skills.all.filter(({ layer, folder }) => layer === 'workspace' && markers(folder).length > 0)
   const brought = bringing.length === 0 ? [] : (await discoverManifests({ ...options, user, loaded, skills: bringing })).contributions.filter((one) => one.skill)
   for (const skill of skills.all.filter(({ layer }) => layer === 'workspace')) {

@@ -1,5 +1,6 @@
 import { blocksOf, deepFreeze, optionsOf, problem, redactText, visible, visibleAsker, visibleClient, visibleProgress } from '../base/index.js'
 import type { Call, LazyAbort, Contribution, ConversationServices, Effect, JsonObject, Result, Settings, SlotInfo } from '../base/index.js'
+import { readRequest, type CallArguments, type CallRequest } from '../input/index.js'
 import type { OpenWorkspace, Workspace } from '../workspace/index.js'
 import type { Context, Host, Judged, LessRights, LogLevel, Progress, SandboxUse, Session } from './plugin_types.js'
 import type { CallOptions } from './types.js'
@@ -50,7 +51,7 @@ export interface CallRun {
   readonly cancel: LazyAbort
   readonly options: CallOptions
   readonly depth: number
-  readonly nest: (tool: string, input: JsonObject, how?: LessRights, held?: Held) => Promise<Result>
+  readonly nest: (request: CallRequest, how: LessRights, held?: Held) => Promise<Result>
   readonly held: Held | undefined
   readonly end: () => void
   /** Collects the notes of policies when a call is only explained. */
@@ -161,10 +162,11 @@ class CallContext implements Context {
   }
   get call() {
     const { run, contribution } = this
-    if (contribution.layer === 'builtin') return (tool: string, input: JsonObject, how?: LessRights) => run.nest(tool, input, lessRights(how))
-    return async (tool: string, input: JsonObject, how?: LessRights) => {
-      const result = await run.nest(tool, input, lessRights(how), this.held)
-      if (!result.ok) (run.told ??= new Set()).add(result.error.code)
+    const isOwn = contribution.layer === 'builtin'
+    return async (...call: CallArguments<LessRights>) => {
+      const { options, ...request } = readRequest(...call)
+      const result = await run.nest(request, lessRights(options), isOwn ? undefined : this.held)
+      if (!isOwn && !result.ok) (run.told ??= new Set()).add(result.error.code)
       return result
     }
   }
@@ -209,7 +211,7 @@ export type Held = { readonly id: string; readonly effects: readonly Effect[] }
 
 interface Grant {
   plugin: Context['plugin']
-  settings: JsonObject
+  settings: Settings
 }
 const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
 

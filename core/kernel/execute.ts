@@ -75,9 +75,8 @@ function gateOf(gates: Map<Contribution, Semaphore>, contribution: Contribution)
 }
 
 function secondsOf({ registry, settings }: Generation, contribution: Contribution, call: Call): number {
-  const own = (settings['plugins'] as { settings?: Record<string, { timeout_secs?: number }> } | undefined)?.settings?.[contribution.id]
   return (
-    own?.timeout_secs ??
+    settings.plugins.settings[contribution.id]?.timeout_secs ??
     contribution.manifest.timeout_secs ??
     registry.slots.get(call.slot)?.primary.manifest.timeout_secs ??
     DEFAULT_SECONDS

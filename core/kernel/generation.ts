@@ -93,8 +93,7 @@ export async function buildGeneration(sources: GenerationSources, number: number
   const hooks = await hooksOf(settings, found.contributions, { withheld, verify, dataOf, lockVerifier })
   const adapterContexts = adapterContextsFor(prepared)
   const adapters = new Map<string, Contribution>()
-  const { import_timeout_secs: seconds = 10 } = (settings['plugins'] ?? {}) as { import_timeout_secs?: number }
-  const loader = createLoader({ adapters, contextFor: adapterContexts.of, isolates: isolating(settings), limit: seconds * 1000, verify, report: sources.report })
+  const loader = createLoader({ adapters, contextFor: adapterContexts.of, isolates: isolating(settings), limit: settings.plugins.import_timeout_secs * 1000, verify, report: sources.report })
   let registry: Registry
   const giveUp = () => void adapterContexts.end()
   if (sources.stopping.aborted) giveUp()
@@ -129,7 +128,12 @@ export async function buildGeneration(sources: GenerationSources, number: number
     later: prepared.later ?? [],
     life: new InFlight(),
     handling: new InFlight(),
-    services: { settings: { ...settings, hooks }, workspace, filtered, host: hostOf(prepared, registry, skills), log, changed, dataOf, rightsOf: (one) => rightsOf(registry, found.contributions, one, true) },
+    services: {
+      ...{ workspace, filtered, log, changed, dataOf },
+      settings: { ...settings, hooks: hooks as Settings['hooks'] },
+      host: hostOf(prepared, registry, skills),
+      rightsOf: (one) => rightsOf(registry, found.contributions, one, true),
+    },
     end: adapterContexts.end,
   }
 }
@@ -235,8 +239,7 @@ function hostOf({ sources, env, waits, loaded, locations: { home } }: Preparatio
 }
 
 /** Foreign modules run in a process of their own; surfaces, adapters and providers never do, other modules where the user's settings say so. */
-function isolating(settings: Settings): (contribution: Contribution) => boolean {
-  const { isolate = 'auto', settings: own = {} } = (settings['plugins'] ?? {}) as { isolate?: string; settings?: Record<string, { isolate?: string }> }
+function isolating({ plugins: { isolate, settings: own } }: Settings): (contribution: Contribution) => boolean {
   return ({ id, plugin, layer, kind, isolate: declared }) => {
     if (layer === 'builtin' || kind === 'surface' || kind === 'adapter' || kind === 'provider' || isolate === 'inline') return false
     return isolate === 'process' || (own[id]?.isolate ?? own[plugin]?.isolate ?? declared) !== 'inline'

@@ -5,5 +5,5 @@ export type {
   Adapter, Answer, Answerer, Approval, SkillActivation, Compactor, Complete, Context, Handler, Host, Judged,
   Lasting, LessRights, LogLevel, Objection, Offer, Policy, AdapterContext, Progress, Provider, SandboxUse, Session, Verdict,
 } from './plugin_types.js'
-export type { Approved, CallOptions, Explanation, Io, Kernel, KernelOptions, SurfaceMain } from './types.js'
+export type { Approved, CallOptions, Explanation, Io, Kernel, KernelInspection, KernelOptions, SurfaceMain, ToolsOptions } from './types.js'
 export { endBy } from './uncaught.js'

@@ -1,72 +1,85 @@
 import { resolve } from 'node:path'
 import { moduleOf, userOf, type Contribution, type ToolInfo } from '../base/index.js'
 import { findRoot, homeOf, modeOfCall, surrounded } from '../config/index.js'
-import { speak, wordsFor } from '../input/index.js'
+import { readRequest, speak, wordsFor, type CallArguments } from '../input/index.js'
 import { listTools, type Reader, type Registry } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
 import type { Generation } from './generation.js'
 import { complete, offersOf, providersOf } from './resources.js'
-import { begin, close, diagnosticsOf, endSession, reload, resolvedBy, settle, settleFor } from './running.js'
-import type { CallOptions, Kernel, KernelOptions, SurfaceMain } from './types.js'
+import { begin, close, diagnosticsOf, endSession, prepare, prepareOnceLoaded, reload, settle, type Running } from './running.js'
+import type { CallOptions, Kernel, KernelInspection, KernelOptions, SurfaceMain } from './types.js'
 
 /** A kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
 export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
   const [options, home, user] = [surrounded(given), homeOf(given), userOf(given)]
-  const workspace = openWorkspace(options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), home), { home, user })
+  const folder = options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), home)
+  const workspace = openWorkspace(folder, { home, user })
   const running = await begin(options, workspace)
   const current = (): Generation => running.generation
   return {
     workspace: workspace.root,
-    ...{ home, env: options.env },
-    foreign: workspace.foreign,
+    inspection: createInspection(running, home),
     get settings() {
       return current().settings
     },
+    call(...call: CallArguments<CallOptions>) {
+      const request = readRequest(...call)
+      const { generation, settling, caller } = running
+      if (generation.later.length === 0 && !settling) return caller.call(request)
+      const { signal, cancel } = request.options ?? {}
+      const prepared = prepareOnceLoaded(running, request, signal ?? cancel?.signal)
+      return prepared.then((prepared) => caller.call({ ...request, prepared }))
+    },
+    resolve: (tool, sent) => prepare(running, { tool, sent }),
+    explain: (...call: CallArguments<CallOptions>) => running.caller.explain(readRequest(...call)),
+    list: () => current().services.host.slots(),
+    describe: (name) => described(current(), name),
+    tools({ audience, only: tools, mode, lean = false, splitReads = false } = {}) {
+      const only = [...(running.surroundings.only ?? []), ...(tools ? [{ tools }] : [])]
+      const asked = { ...(only.length > 0 && { only }), ...(splitReads && { splitReads }), ...(mode && { mode }) }
+      const reader: Reader = { ...(audience !== undefined && { audiences: [audience] }), ...asked }
+      const skills = current().skills().catalogue.some(({ layer }) => layer !== 'builtin')
+      const listed = listTools(current().registry, { ...reader, lean, skills })
+      return listed.flatMap((tool) => shown(current(), tool, reader) ?? [])
+    },
+    diagnostics: () => diagnosticsOf(running),
+    reload: () => reload(running),
+    endSession: (id) => endSession(running, id),
+    close: () => close(running),
+  }
+}
+
+function createInspection(running: Running, home: string): KernelInspection {
+  const { options, surroundings } = running
+  const current = (): Generation => running.generation
+  return {
+    ...{ home, env: surroundings.options.env ?? process.env },
     get hooks() {
       return current().hooks
     },
     get generation() {
       return current().number
     },
-    call(tool: string, input?: unknown, options: CallOptions = {}) {
-      const { generation, settling, caller } = running
-      if (generation.later.length === 0 && !settling) return caller.call(tool, input, options)
-      return settleFor(running, tool, input, options.signal ?? options.cancel?.signal).then(() => caller.call(tool, input, options))
-    },
-    resolve: (tool, input) => resolvedBy(running, tool, input),
-    explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
-    list: () => current().services.host.slots(),
-    describe: (name) => described(current(), name),
-    tools({ audience, only: tools, mode, lean = false, apart = false } = {}) {
-      const only = [...(running.surroundings.only ?? []), ...(tools ? [{ tools }] : [])]
-      const reader = { ...(audience !== undefined && { audiences: [audience] }), ...(only.length > 0 && { only }), ...(apart && { apart }), ...(mode && { mode }) }
-      const skills = current().skills().catalogue.some(({ layer }) => layer !== 'builtin')
-      return listTools(current().registry, { ...reader, lean, skills }).flatMap((tool) => shown(current(), tool, reader) ?? [])
-    },
-    told: (text, how) => speak(text, wordsFor(current().registry, undefined, { ...how, only: running.surroundings.only })),
-    mode: (asked) => modeOfCall(current().settings, asked),
+    resolveMode: (asked) => modeOfCall(current().settings, asked),
+    renderText: (text, how) => speak(text, wordsFor(current().registry, undefined, { ...how, only: surroundings.only })),
     contributions: () => current().registry.infos,
-    providers: () => providersOf(current()),
     plugins: () => [...current().plugins],
     offers: (kind) => offersOf(current().registry, kind),
+    providers: () => providersOf(current()),
     complete: (slot, argument, value, session = 'main') => complete(current(), slot, argument, value, session),
-    diagnostics: () => diagnosticsOf(running),
     origins: () => current().origins,
     skills: (how) => current().skills(how),
-    reload: () => reload(running),
-    settle: () => settle(running),
-    surface: (verb) => surfaceOf(current(), verb),
-    async probe(plugin) {
+    loadDeferred: () => settle(running),
+    loadSurface: (verb) => surfaceOf(current(), verb),
+    async loadModules(plugin) {
       await loadAll(current(), plugin)
       return diagnosticsOf(running)
     },
-    watched: () => current().watched,
+    watchedFiles: () => current().watched,
     onReload: (run) => subscribed(running.listeners, run),
     onChange: (run) => subscribed(running.watchers, run),
-    elsewhere: (root, how) => createKernel({ ...options, ...how, workspace: root }),
-    endSession: (id) => endSession(running, id),
-    close: () => close(running),
+    openSibling: (root, how) => createKernel({ ...options, ...how, workspace: root }),
   }
 }
 

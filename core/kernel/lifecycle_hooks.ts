@@ -20,7 +20,7 @@ export interface Consent {
  * runs none of its hooks; calls that they would have been told of beforehand are asked about instead.
  */
 export async function hooksOf(settings: Settings, contributions: readonly Contribution[], { withheld, verify, dataOf, lockVerifier }: Consent): Promise<HookGroups> {
-  const block: Record<string, readonly JsonObject[]> = { ...(settings['hooks'] as HookGroups) }
+  const block: Record<string, readonly JsonObject[]> = { ...(settings.hooks as HookGroups) }
   const add = (event: string, groups: readonly JsonObject[]) => void (block[event] = [...(block[event] ?? []), ...groups])
   const found = contributions.filter(({ kind }) => kind === 'hooks')
   for (const one of found) {

@@ -1,5 +1,5 @@
 import type {
-  Asker, Call, CallTool, Client, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, JsonObject, Mode, Next, PromptArgument, Resolution, Result, RightsLeft, SlotInfo,
+  Asker, Call, CallTool, Client, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, JsonObject, Mode, Next, PreparedCall, PromptArgument, Result, RightsLeft, Settings, SlotInfo,
   State, ToolInfo, Waits,
 } from '../base/index.js'
 import type { Origin } from '../config/index.js'
@@ -65,8 +65,8 @@ export interface Adapter<Made extends Handler | Policy | Compactor = Handler> {
 }
 /** What an adapter stands on as long as the generation lives. */
 export interface AdapterContext {
-  /** Blocks of the settings that the adapter's manifest names. */
-  readonly settings: Readonly<JsonObject>
+  /** The blocks that the adapter's manifest names; other blocks are absent. */
+  readonly settings: Readonly<Settings>
   readonly workspace: string
   /** The `.vtcode` folder of the user. */
   readonly home: string
@@ -104,8 +104,8 @@ export interface Context {
   /** Aborted by the caller, the time limit of the slot, or `close()`. */
   readonly signal: AbortSignal
   readonly plugin: { readonly name: string; readonly root: string; readonly data: string; readonly options: Readonly<JsonObject> }
-  /** The blocks of the settings that the manifest names under `settings`. */
-  readonly settings: Readonly<JsonObject>
+  /** The blocks that the manifest names under `settings`; other blocks are absent. */
+  readonly settings: Readonly<Settings>
   /** The contract of the slot that is being called. */
   readonly slot: SlotInfo
   readonly workspace: Workspace
@@ -161,8 +161,8 @@ export interface Host {
   readonly waits: Readonly<Waits>
   /** What is shown to everybody, as far as `only` leaves it; to a call no more than is left to it. */
   slots(only?: readonly RightsLeft[]): SlotInfo[]
-  /** The slot behind a call; nothing where the call leads to none. Contract: never rejects. */
-  resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
+  /** Resolves a call, for `context.call` to take; nothing where it leads to no slot. Contract: never rejects. */
+  resolve(tool: string, input?: unknown): Promise<PreparedCall | undefined>
   describe(tool: string): ToolInfo | undefined
   contributions(): ContributionInfo[]
   diagnostics(): Diagnostic[]

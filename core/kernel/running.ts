@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic, type Resolution } from '../base/index.js'
+import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic, type PreparedCall } from '../base/index.js'
 import { quietMs, watchFiles } from '../documents/index.js'
-import { resolution } from '../input/index.js'
+import { prepareCall, type CallRequest } from '../input/index.js'
 import { rightsLeft } from '../registry/index.js'
 import type { Skill } from '../skills/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
@@ -80,7 +80,7 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
       stopping: stopping.signal,
       only,
       renew: () => void renew(running),
-      resolve: (tool, input) => resolvedBy(running, tool, input),
+      resolve: (tool, sent) => prepare(running, { tool, sent }),
       bring: (skill, { id }) => inTurn(running, () => running.skills.bring(skill, id)),
     },
   }
@@ -114,11 +114,11 @@ function noteFault({ faults }: Running, { id, file }: Contribution, error: unkno
 
 const build = ({ surroundings, skills }: Running, number: number, more: readonly Skill[] = []): Promise<Generation> => buildGeneration(surroundings, number, [...skills.all(), ...more])
 
-/** What a call made now would mean. A generation that came meanwhile has the word: what a call may do is judged by this. */
-export async function resolvedBy(running: Running, tool: string, input: unknown): Promise<Resolution | undefined> {
+/** Resolves a call by the present generation, also where that came while the call was resolved. */
+export async function prepare(running: Running, request: CallRequest): Promise<PreparedCall | undefined> {
   const { generation } = running
-  const found = await resolution(generation.registry, tool, input)
-  return generation === running.generation ? found : resolvedBy(running, tool, input)
+  const prepared = await prepareCall(generation.registry, request)
+  return generation === running.generation ? prepared : prepare(running, request)
 }
 
 /** Generations are built one after the other. Contract: `run` does not reject. */
@@ -159,15 +159,20 @@ export function settle(running: Running, quickly = false): Promise<void> {
   return (running.settling = settled)
 }
 
-/** A call of a name that nobody has waits for what may bring it, one that tells of tools for what is quick; any other call waits for nothing. */
-export async function settleFor(running: Running, tool: string, input: unknown, signal: AbortSignal | undefined): Promise<void> {
-  const found = await resolvedBy(running, tool, input)
+/** Prepares a call. An unknown name waits for what may provide it, a call that lists tools for what is quick. */
+export async function prepareOnceLoaded(
+  running: Running,
+  request: CallRequest,
+  signal: AbortSignal | undefined,
+): Promise<PreparedCall | undefined> {
+  const found = await prepare(running, request)
   const tells = found !== undefined && running.generation.registry.slots.get(found.slot.slot)?.primary.manifest.tells_of_tools === true
-  if (found && !(tells && running.generation.later.some(({ quick }) => quick))) return
+  if (found && !(tells && running.generation.later.some(({ quick }) => quick))) return found
   const over = new AbortController()
   const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true, signal: over.signal }))
   if (!signal?.aborted) await Promise.race([settle(running, tells), aborted])
   over.abort()
+  return found
 }
 
 /** A generation that cannot be built, or would lose a guard, leaves the present one in place. */
@@ -226,8 +231,7 @@ function retire({ caller, retiring }: Running, old: Generation): void {
 
 /** Starts or stops watching files, by the settings of the generation. */
 function followFiles(running: Running): void {
-  const { watch = false } = (running.generation.settings['plugins'] ?? {}) as { watch?: boolean }
-  if (!watch) {
+  if (!running.generation.settings.plugins.watch) {
     running.stopWatching?.()
     running.stopWatching = undefined
   } else running.stopWatching ??= watchFiles(() => running.generation.watched, () => inTurn(running, () => follow(running)))

@@ -1,5 +1,5 @@
 import type {
-  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, LazyAbort, Mode, OpenConversation, PluginFolder, Resolution, RightsLeft, Settings, SlotInfo,
+  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, LazyAbort, Mode, OpenConversation, PluginFolder, PreparedCall, RightsLeft, Settings, SlotInfo,
   ToolInfo, Waits,
 } from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
@@ -44,7 +44,7 @@ export interface CallOptions {
   onLog?: (level: LogLevel, message: string) => void
   /** Id of the session the call belongs to; default: the kernel's own. */
   session?: string
-  /** The mode of this call and of those it makes, lowered to what `kernel.mode` permits; default: the kernel's. */
+  /** The mode of this call and of those it makes, lowered to what the settings permit; default: the kernel's. */
   mode?: Mode
   /** What is left of the rights of this call and of those it makes: they have no more than this, the kernel and an outer call leave them. */
   only?: RightsLeft
@@ -52,8 +52,8 @@ export interface CallOptions {
   audiences?: readonly string[]
   /** Makes the services that tools of an audience get as `context.conversation`. For this call only. */
   conversation?: OpenConversation
-  /** Texts name an action that only reads by the name of its own that `tools({ apart: true })` lists. */
-  apart?: boolean
+  /** Texts name an action that only reads as `tools({ splitReads: true })` lists it. */
+  splitReads?: boolean
   /** Commands run in a sandbox or not at all (`strict`), or without one unless the settings require it (`none`); default: as the settings say. */
   sandbox?: 'strict' | 'none'
   /** Face the call came through, for the record. */
@@ -106,59 +106,74 @@ export interface KernelOptions {
 }
 export interface Kernel {
   readonly workspace: string
+  readonly settings: Readonly<Settings>
+  /** Contract: never rejects. */
+  readonly call: CallTool<[input?: unknown, options?: CallOptions], [options?: CallOptions]>
+  /**
+   * Resolves a call, for `call` and `explain` to take; nothing where it leads to no slot.
+   * Contract: never rejects, asks no policy, runs nothing.
+   */
+  resolve(tool: string, input?: unknown): Promise<PreparedCall | undefined>
+  /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */
+  explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
+  explain(call: PreparedCall, options?: CallOptions): Promise<Explanation>
+  list(): SlotInfo[]
+  describe(tool: string): ToolInfo | undefined
+  tools(listing?: ToolsOptions): ToolInfo[]
+  diagnostics(): Diagnostic[]
+  /** Builds the next generation and swaps it in; calls in flight finish on theirs. */
+  reload(): Promise<{ ok: boolean; generation: number; diagnostics: Diagnostic[] }>
+  endSession(id: string): Promise<void>
+  close(): Promise<void>
+  readonly inspection: KernelInspection
+}
+/** Which tools are listed, and how. */
+export interface ToolsOptions {
+  /** Adds the tools of this audience. */
+  audience?: string
+  /** Leaves out all other tools and actions. */
+  only?: readonly string[]
+  /** Leaves out what the manifest keeps for other modes. */
+  mode?: Mode
+  /** Shows what most calls need, and the way to the rest. */
+  lean?: boolean
+  /** Gives an action that only reads a name of its own where its tool also changes something. */
+  splitReads?: boolean
+}
+/** The state of a kernel and the services of surfaces; calls need none of it. */
+export interface KernelInspection {
   /** The `.vtcode` folder of the user. */
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What was put aside among our own state in the workspace: where it was and where it is now. */
-  readonly foreign: Map<string, string>
-  readonly settings: Readonly<Settings>
   /** Lifecycle event to groups of hooks: those of the settings and, after them, of plugins. */
   readonly hooks: Readonly<Record<string, readonly JsonObject[]>>
   readonly generation: number
-  /** Contract: never rejects. */
-  readonly call: CallTool<[input?: unknown, options?: CallOptions], [options?: CallOptions]>
-  /** The mode of a call that asks for this one: at most `policy.max_mode`, and full-auto only where the user enabled it. Without one: the kernel's. */
-  mode(asked?: Mode): Mode
-  /** The slot behind a call; nothing where the call leads to none. Contract: never rejects, asks no policy, runs nothing. */
-  resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
-  /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */
-  explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
-  list(): SlotInfo[]
-  describe(tool: string): ToolInfo | undefined
-  /**
-   * The tools as a model is shown them: those of everybody and of an `audience`; `only` leaves all other tools and actions out; `lean` shows what most calls need, and the way to the rest;
-   * `apart` gives what only reads a name beside the tool that also changes; `mode` leaves out what its manifest keeps for others.
-   */
-  tools(how?: { audience?: string; only?: readonly string[]; mode?: Mode; lean?: boolean; apart?: boolean }): ToolInfo[]
+  /** Returns the mode of a call that asks for this one: at most `policy.max_mode`, and full-auto only where the user enabled it. */
+  resolveMode(asked?: Mode): Mode
   /** Renders a text that names tools as `{slot:tool/action}`. A sentence that names a tool which is not shown is left out. */
-  told(text: string, how?: { apart?: boolean }): string
+  renderText(text: string, reader?: Pick<ToolsOptions, 'splitReads'>): string
   contributions(): ContributionInfo[]
-  /** Every folder of a plugin that was found, whatever became of what it holds. */
+  /** Every plugin folder that was found, with those whose contents are not used. */
   plugins(): PluginFolder[]
   offers(kind: 'resource' | 'prompt'): Offer[]
   providers(): Provider[]
   /** At most 100 values for an argument of a prompt or a variable of a resource. Contract: never rejects. */
   complete(slot: string, argument: string, value: string, session?: string): Promise<string[]>
-  diagnostics(): Diagnostic[]
   origins(): Origin[]
-  /** Found when first asked for; with `fresh` looked for again. */
+  /** Found on first use; with `fresh` found again. */
   skills(how?: { fresh?: boolean }): Skills
-  /** Builds the next generation aside and swaps it in; calls in flight finish on theirs. */
-  reload(): Promise<{ ok: boolean; generation: number; diagnostics: Diagnostic[] }>
-  /** Starts what nobody waited for so far, and builds the next generation with what it brings. A call of a name that nobody has does so by itself. */
-  settle(): Promise<void>
-  /** Runs the surface with this verb. */
-  surface(verb: string): Promise<SurfaceMain | undefined>
-  /** Loads every module that may run, or those of one plugin, as its first call would; what fails is among the diagnostics. */
-  probe(plugin?: string): Promise<Diagnostic[]>
+  /** Starts what the start left for later, such as servers, and builds the next generation with it. A call of an unknown name does so by itself. */
+  loadDeferred(): Promise<void>
+  /** Loads the surface with this verb. */
+  loadSurface(verb: string): Promise<SurfaceMain | undefined>
+  /** Loads every module that may run, or those of one plugin, as its first call would; failures are among the diagnostics. */
+  loadModules(plugin?: string): Promise<Diagnostic[]>
   /** The files and folders whose change makes another generation. */
-  watched(): readonly string[]
+  watchedFiles(): readonly string[]
   /** Called after each successful reload; the return value stops it. */
   onReload(run: () => void): () => void
-  /** Called with the URI of a resource that a plugin says has changed. */
+  /** Called with the URI of a resource that a plugin reports as changed. */
   onChange(run: (uri: string) => void): () => void
-  /** Another kernel with the same options in another workspace, or in another mode, which is closed by itself. */
-  elsewhere(workspace: string, how?: Pick<KernelOptions, 'mode'>): Promise<Kernel>
-  endSession(id: string): Promise<void>
-  close(): Promise<void>
+  /** Opens a kernel with the same options in another workspace, or in another mode; it is closed by itself. */
+  openSibling(workspace: string, how?: Pick<KernelOptions, 'mode'>): Promise<Kernel>
 }

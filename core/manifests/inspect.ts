@@ -37,7 +37,7 @@ export async function inspect(path: string, options: InspectOptions, { name, lay
   const ours = <T extends { layer: string }>(all: readonly T[]): T[] => all.filter((one) => one.layer === source.layer)
   const { root, plugin } = source
   const format = found.plugins.at(-1)?.format ?? forms[source.form] ?? 'manifests'
-  const settings = { roots: [], pin: [], disable: [], claude_folders: false, workspace: 'off' as const, bundled: false }
+  const settings = { roots: [], pin: [], disable: [], claude_folders: false, workspace: 'off' as const, bundled: false, catalog_max_chars: 0 }
   const skills = findSkills({ ...options, cwd: options.workspace, user: options.home, plugins: ours(pluginsOf(found)), settings, declaredBy: () => undefined, trusted: () => false })
   const of = <T extends { plugin: string }>(all: readonly T[]): T[] => all.filter((one) => one.plugin === plugin)
   const own = skills.all.filter(({ id }) => id.startsWith(`${plugin}:`))

@@ -54,11 +54,11 @@ export const precedence: readonly Layer[] = ['builtin', 'admin', 'call', 'user',
 /** Where manifests may lie, in the order they are read: built-in, administrator, settings, user, workspace. Throws VT_RELOAD_REFUSED. */
 export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode', loaded, skills = [] }: DiscoverOptions): ManifestLocations {
   const diagnostics: Diagnostic[] = []
-  const plugins = (loaded.settings['plugins'] ?? {}) as { enabled?: boolean; workspace?: string; disable?: string[] }
+  const { plugins } = loaded.settings
   // Most settings name nothing whose author matters here.
   const originOf = (name: string) => loaded.origins.find(({ path }) => path === name)
   // Layers extend this list: whoever said the last item has not said the others.
-  const removals: Removal[] = (plugins.disable ?? []).map((pattern, index) => removal(pattern, originOf(`plugins.disable.${index}`)))
+  const removals: Removal[] = plugins.disable.map((pattern, index) => removal(pattern, originOf(`plugins.disable.${index}`)))
   const builtin: ManifestSource[] = []
   const entries: ManifestSource[] = []
   const own = [join(home, 'plugins'), join(user, '.agents', 'plugins')]
@@ -109,8 +109,7 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
 const removal = (pattern: string, origin: Origin | undefined): Removal => ({ pattern, layer: origin?.layer ?? 'call', file: origin?.file ?? 'options' })
 
 /** The servers that a workspace lists for every program. */
-function serverFile(workspace: string, settings: Settings): ManifestSource[] {
-  const { enabled = true, read_workspace_file: read = true } = (settings['mcp'] ?? {}) as { enabled?: boolean; read_workspace_file?: boolean }
+function serverFile(workspace: string, { mcp: { enabled, read_workspace_file: read } }: Settings): ManifestSource[] {
   const source = serverSource(workspace)
   return enabled && read && existsSync(source.path) ? [source] : []
 }

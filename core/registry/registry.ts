@@ -271,14 +271,14 @@ export function splitName({ tools, routes }: Registry, { info: { slot, tool, act
 
 const onlyReads = ({ info: { effects } }: Slot): boolean => effects.length > 0 && effects.every((effect) => effect === 'read')
 
-/** The name of an action as a reader is shown it as a tool of its own: each of them, or apart what only reads in a tool that also writes. */
-export function ownName(registry: Registry, apart: boolean | undefined, slot: Slot): string | undefined {
+/** Returns the name under which an action is a tool of its own: each, or with `splitReads` one that reads in a tool that writes. */
+export function ownName(registry: Registry, splitReads: boolean | undefined, slot: Slot): string | undefined {
   if (slot.info.action === undefined) return undefined
-  const stands = registry.each || (apart && onlyReads(slot) && slotsOf(slot.tool).some(({ info }) => info.effects.includes('write')))
+  const stands = registry.each || (splitReads && onlyReads(slot) && slotsOf(slot.tool).some(({ info }) => info.effects.includes('write')))
   return stands ? splitName(registry, slot) : undefined
 }
 
 /** The example of a slot as such a reader calls it. */
-export const exampleFor = (registry: Registry, apart: boolean | undefined, slot: Slot): string => (ownName(registry, apart, slot) ? exampleOf(slot.info, true) : slot.example)
+export const exampleFor = (registry: Registry, splitReads: boolean | undefined, slot: Slot): string => (ownName(registry, splitReads, slot) ? exampleOf(slot.info, true) : slot.example)
 
 export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])

@@ -37,7 +37,7 @@ export interface Reader {
   readonly audiences?: readonly string[] | undefined
   readonly only?: readonly RightsLeft[] | undefined
   /** An action that only reads has a name of its own, beside the tool whose other actions change something. */
-  readonly apart?: boolean | undefined
+  readonly splitReads?: boolean | undefined
   /** The mode of their calls. */
   readonly mode?: Mode | undefined
 }

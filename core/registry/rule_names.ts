@@ -1,4 +1,4 @@
-import { nearest, report, wildcard, type ContributionInfo, type Diagnostic, type JsonObject, type RightsLeft, type Settings, type SlotInfo } from '../base/index.js'
+import { nearest, report, wildcard, type ContributionInfo, type Diagnostic, type RightsLeft, type Settings, type SlotInfo } from '../base/index.js'
 import { effectWords, isEffect, isFamily, ruleFamilies } from './families.js'
 import { isOwnName, undecorated, type NamedSlots } from './spellings.js'
 
@@ -12,12 +12,11 @@ export const mayAllow = (name: string): boolean => !name.includes('*') || /^\w+\
 type Known = NamedSlots & { readonly infos: readonly ContributionInfo[] }
 
 /** What deserves a word about the names in limits and rules: one that nobody serves leaves open what was meant to be shut, and some hold for one spelling only. */
-export function policyNames({ policy, automation }: Settings, registry: Known, only: readonly RightsLeft[] = []): Diagnostic[] {
+export function policyNames({ policy, automation }: Pick<Settings, 'policy' | 'automation'>, registry: Known, only: readonly RightsLeft[] = []): Diagnostic[] {
   let made: ReturnType<typeof namesIn> | undefined
   const byName = () => (made ??= namesIn(registry))
-  const constraints = Object.keys(policy['constraints'] as object).map((name): Mention => ({ name, opens: false, allows: false }))
-  const { allowed_tools = [] } = ((automation as JsonObject | undefined)?.['full_auto'] ?? {}) as { allowed_tools?: Entry[] }
-  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true), ...rulesIn(allowed_tools, true), ...only.flatMap(({ tools }) => leftIn(tools))]
+  const constraints = Object.keys(policy.constraints).map((name): Mention => ({ name, opens: false, allows: false }))
+  const rules = [...rulesIn(policy.deny, false), ...rulesIn(policy.ask, false), ...rulesIn(policy.allow, true), ...rulesIn(automation.full_auto.allowed_tools, true), ...only.flatMap(({ tools }) => leftIn(tools))]
   const diagnostics = [...constraints, ...rules].flatMap((mention) => {
     const { name, allows } = mention
     if (isEffect(name) || isFamily(name)) return []
@@ -81,8 +80,8 @@ interface Mention {
   property?: string
 }
 
-function rulesIn(entries: unknown, opens: boolean, allows = opens): Mention[] {
-  const texts = ([entries ?? []].flat() as Entry[]).map((entry) => (typeof entry === 'string' ? entry : entry.rule).trim())
+function rulesIn(entries: readonly Entry[], opens: boolean, allows = opens): Mention[] {
+  const texts = entries.map((entry) => (typeof entry === 'string' ? entry : entry.rule).trim())
   return texts.flatMap((text) => {
     const left = exceptedBy(text)
     if (left) return left.flatMap((name) => rulesIn([name], true, false))

@@ -31,7 +31,7 @@ export function listTools(registry: Registry, listing: ToolListing): readonly To
   if (listing.audiences ?? listing.only ?? listing.mode) return make(registry, listing)
   const known = lists.get(registry) ?? new Map<string, ToolInfo[]>()
   lists.set(registry, known)
-  const key = `${listing.lean} ${listing.skills} ${listing.apart === true}`
+  const key = `${listing.lean} ${listing.skills} ${listing.splitReads === true}`
   const there = known.get(key) ?? make(registry, listing)
   known.set(key, there)
   return there
@@ -56,7 +56,7 @@ function wholeList(registry: Registry, listing: ToolListing, tools = shownTools(
     const names = registry.each ? told.map((slot) => splitName(registry, slot)) : []
     // A tool whose actions cannot all have a name of their own stays whole.
     if (names.length > 0 && names.every((name) => name !== undefined)) return told.map((slot, at) => plain(names[at]!, slot))
-    const apart = told.filter((slot) => ownName(registry, listing.apart, slot))
+    const apart = told.filter((slot) => ownName(registry, listing.splitReads, slot))
     const [all, rest] = [slots, told].map((some) => some.filter((slot) => !apart.includes(slot))) as [Slot[], Slot[]]
     const parts = rest.map(({ info: { action, input } }) => ({ action: action!, properties: propertiesOf(brief(input)) }))
     const whole = grouped(tool, all, rest.map((slot) => `${named(slot)}: ${described(slot).split('\n', 1)[0]}`), parts)
@@ -72,7 +72,7 @@ const MOST_NAMES = 40
 function leanList(registry: Registry, listing: ToolListing): ToolInfo[] {
   const tools = shownTools(registry, listing)
   const own = tools.filter(({ told }) => told.some(isLean)).flatMap(({ tool, slots, told }) => {
-    const apart = told.filter((slot) => isLean(slot) && ownName(registry, listing.apart, slot))
+    const apart = told.filter((slot) => isLean(slot) && ownName(registry, listing.splitReads, slot))
     const rest = told.filter((slot) => isLean(slot) && !apart.includes(slot))
     return [...(rest.length > 0 ? [leanTool(tool, slots.filter((slot) => !apart.includes(slot)), rest)] : []), ...apart.map((slot) => standing(registry, slot))]
   })

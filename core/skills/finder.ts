@@ -4,7 +4,7 @@ import { fromError, type Diagnostic, type Settings } from '../base/index.js'
 import type { Origin } from '../config/index.js'
 import { itemForSkill, type LockVerifier, type Trust } from '../trust/index.js'
 import { findSkills } from './find.js'
-import type { SkillLocations, SkillSettings } from './locations.js'
+import type { SkillLocations } from './locations.js'
 import type { SkillCache } from './scan.js'
 import type { Skills } from './types.js'
 
@@ -29,7 +29,7 @@ export function skillFinder({ loaded, trust, lockVerifier, ...locations }: Finde
   return ({ fresh = false } = {}) => {
     if (!fresh && found) return found
     const plugins = locations.plugins.map((plugin) => ({ ...plugin, ...faultOf(plugin, lockVerifier) }))
-    return (found = findSkills({ ...locations, plugins, cwd: process.cwd(), settings: loaded.settings['skills'] as SkillSettings, declaredBy, trusted }, cache))
+    return (found = findSkills({ ...locations, plugins, cwd: process.cwd(), settings: loaded.settings.skills, declaredBy, trusted }, cache))
   }
 }
 

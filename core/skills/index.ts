@@ -1,7 +1,7 @@
 export { withSkills } from './catalog.js'
 export { findSkills } from './find.js'
 export { skillFinder, skillLocations } from './finder.js'
-export type { SkillLocations, SkillSettings } from './locations.js'
+export type { SkillLocations } from './locations.js'
 export { FrontmatterError, readFrontmatter } from './frontmatter.js'
 export { parseCommand, parseSkill, type SkillText } from './parse.js'
 export { compileSkills } from './scan.js'

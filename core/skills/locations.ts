@@ -1,16 +1,8 @@
 import { realpathSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
-import { inside, programFile, report, type Diagnostic, type Layer } from '../base/index.js'
+import { inside, programFile, report, type Diagnostic, type Layer, type Settings } from '../base/index.js'
 import type { PackageSkills, PackageText } from './types.js'
 
-export interface SkillSettings {
-  roots: string[]
-  pin: string[]
-  disable: string[]
-  claude_folders: boolean
-  workspace: 'on' | 'trusted' | 'off'
-  bundled: boolean
-}
 export interface SkillLocations {
   workspace: string
   /** Folder the program works in, for nested folders of skills. */
@@ -21,7 +13,7 @@ export interface SkillLocations {
   user: string
   /** Plugins that may hold a folder `skills`, with what keeps theirs from being used. */
   plugins: readonly { name: string; root: string; layer: Layer; skills?: () => PackageSkills; fault?: Diagnostic }[]
-  settings: SkillSettings
+  settings: Settings['skills']
   /** Who said the i-th entry of `skills.roots`, and in which file. */
   declaredBy: (index: number) => { layer: Layer; file: string } | undefined
   /** Has the user agreed to a skill of the workspace as its files stand? */

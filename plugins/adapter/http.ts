@@ -34,8 +34,7 @@ function requireSafe(url: URL, settings: HttpSettings): void {
 
 /** The rules of the fetcher for one manifest: what the user denies everywhere is denied here too. */
 function webOf({ network, redirects, timeout_secs, max_response_bytes }: HttpSettings, { settings }: AdapterContext): WebSettings {
-  const web = settings['web'] as WebSettings
-  return { ...web, enabled: true, private_hosts: network.private ? ['*'] : [], fetch: { max_bytes: max_response_bytes, timeout_secs, max_redirects: redirects } }
+  return { ...settings.web, enabled: true, private_hosts: network.private ? ['*'] : [], fetch: { max_bytes: max_response_bytes, timeout_secs, max_redirects: redirects } }
 }
 
 async function authorize({ url, headers }: Composed, { query, headers: declared, auth }: HttpSettings, asking: ValueScope): Promise<void> {

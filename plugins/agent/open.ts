@@ -31,7 +31,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   const connection = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
   checkPrice(connection.model, agentSettings(kernel, options.limits).harness)
   const newId = idMaker(providers.clock, providers.random)
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
     if (from !== undefined) await findSession(workspace, from)
@@ -96,8 +96,8 @@ interface OpenedThread {
 const openChild: OpenChild = async (parent, plan) => {
   const { settings, kernel: above } = parent
   const { session_id, rights, approve, tree } = plan
-  const kernel = tree ? await above.elsewhere(tree.root) : above
-  const workspaces = [openWorkspace(above.workspace, above), ...(tree ? [openWorkspace(kernel.workspace, kernel)] : [])]
+  const kernel = tree ? await above.inspection.openSibling(tree.root) : above
+  const workspaces = [openWorkspace(above.workspace, above.inspection), ...(tree ? [openWorkspace(kernel.workspace, kernel.inspection)] : [])]
   const close = async () => {
     for (const workspace of workspaces) workspace.close()
     if (tree) await kernel.close()
@@ -160,6 +160,6 @@ async function goOn(thread: Thread, { records, unfinished }: Pick<Restored<objec
   await settleParts(thread, records)
   await thread.queue.load(thread.state.applied)
   // Whoever goes on and names a mode has the last word.
-  const named = kernel.origins().some(({ path, layer }) => path === 'policy.mode' && layer === 'call')
-  if (named && thread.state.mode !== undefined) await thread.setMode(kernel.mode())
+  const named = kernel.inspection.origins().some(({ path, layer }) => path === 'policy.mode' && layer === 'call')
+  if (named && thread.state.mode !== undefined) await thread.setMode(kernel.inspection.resolveMode())
 }

@@ -89,23 +89,22 @@ export class Thread implements LoopConversation {
 
   readonly standing = async (): Promise<string> => [this.delegation.charge, await this.completion.standing()].filter((text) => text !== '').join('\n\n')
 
-  async perform(name: string, input: unknown, { call_id, ...how }: HowCalled): Promise<Result> {
+  async perform(name: string, input: unknown, { call_id, prepared, ...how }: HowCalled): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
     const sandbox = providers.sandbox.choose(name, input)
-    const conversation = createServices(this, call_id)
     const rights = { mode, ...(only && { only }), audiences: ['agent', 'delegation'], ...(sandbox !== 'workspace' && { sandbox }) }
-    return providers.execute.run(name, input, { ...how, session, surface, ...rights, conversation })
+    return providers.execute.run(name, input, { ...how, session, surface, ...rights, conversation: createServices(this, call_id) }, prepared)
   }
 
   get mode(): Mode {
-    return this.kernel.mode(this.state.mode)
+    return this.kernel.inspection.resolveMode(this.state.mode)
   }
 
-  /** Returns the mode in force, which is no looser than the kernel permits. Throws VT_CONFIG_INVALID. */
+  /** Returns the mode in force, at most what the kernel permits. Throws VT_CONFIG_INVALID. */
   async setMode(mode: Mode): Promise<Mode> {
     if (!modes.includes(mode)) throw new AgentError('VT_CONFIG_INVALID', `Unknown mode '${String(mode).slice(0, 40)}'.`, { hint: `The modes are ${modes.join(', ')}.` })
-    // What is permitted later is not what was chosen now.
-    await this.commit({ kind: 'mode', mode: this.kernel.mode(mode), by: 'person' })
+    // The kernel may permit more later.
+    await this.commit({ kind: 'mode', mode: this.kernel.inspection.resolveMode(mode), by: 'person' })
     return this.mode
   }
 

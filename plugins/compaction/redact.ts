@@ -2,8 +2,7 @@ import { redact as clean, type Compactor } from '../../core/index.js'
 
 /** No secret of a known format, and none of our own environment, leaves in a result or an error. */
 const redact: Compactor = (result, _, context) => {
-  const settings = context.settings.output as { redact?: boolean } | undefined
-  if (settings?.redact === false) return result
+  if (!context.settings.output.redact) return result
   if (!result.ok) {
     const error = clean(result.error)
     return error === result.error ? result : { ...result, error }

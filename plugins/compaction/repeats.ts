@@ -19,7 +19,7 @@ const repeats: Compactor = (result, call, { host, session, settings, slot }) => 
     return result
   }
   if (isNested && call.effects.every((effect) => effect !== 'write' && effect !== 'exec')) return result
-  const limit = (settings.tools as { max_repeated_tool_calls?: number } | undefined)?.max_repeated_tool_calls ?? 2
+  const limit = settings.tools.max_repeated_tool_calls
   const { times, first } = memory.succeeded(call, result, host.waits.reading)
   if (limit === 0 || times <= limit) return result
   const message = `The same call gave the same answer ${times} times; the first was ${first}. Use it, or change the input.`

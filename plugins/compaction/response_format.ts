@@ -10,8 +10,7 @@ type Tree = Map<string, Tree | true>
  */
 const response_format: Compactor = (result, call, context) => {
   if (!result.ok) return result
-  const settings = context.settings.output as { response_format?: string } | undefined
-  const format = call.input.response_format ?? settings?.response_format ?? 'concise'
+  const format = call.input.response_format ?? context.settings.output.response_format
   return format === 'detailed' ? withoutText(result) : concise(result, context.slot)
 }
 export default response_format

@@ -11,9 +11,9 @@ const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_
  * put aside once more: that file holds the whole, and the text only a part of it.
  */
 const spool: Compactor = (result, call, context) => {
-  const { output, context: live } = context.settings as { output?: { max_text_bytes?: number }; context?: { dynamic?: { enabled: boolean; tool_output_threshold: number } } }
-  const earlier = live?.dynamic?.enabled ? live.dynamic.tool_output_threshold : 0
-  const limit = Math.min(output?.max_text_bytes ?? 8192, earlier || Infinity)
+  const { output, context: { dynamic } } = context.settings
+  const earlier = dynamic.enabled ? dynamic.tool_output_threshold : 0
+  const limit = Math.min(output.max_text_bytes, earlier || Infinity)
   if (!result.ok || result.text === undefined || pages.includes(call.slot)) return result
   if (result.text.length <= limit / 3 || Buffer.byteLength(result.text) <= limit) return result
   return cutShort({ ...result, text: result.text }, call, context, limit)

@@ -22,7 +22,7 @@ const duplicate_calls: Policy = (call, context) => {
   }
   const earlier = call.caller.depth > 0 ? undefined : repeats.find(call)
   if (!earlier) return undefined
-  const limit = (settings.tools as { max_repeated_tool_calls?: number } | undefined)?.max_repeated_tool_calls ?? 2
+  const limit = settings.tools.max_repeated_tool_calls
   if (limit === 0 || call.at - earlier.at > memoryMs) return undefined
   if (earlier.failures >= 3 && earlier.successes === repeats.successes) {
     return {

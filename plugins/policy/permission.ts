@@ -1,7 +1,7 @@
 import { inert, quotedReason } from '../../core/base/index.js'
 import { VtError, type Call, type Context, type Effect, type Next, type Policy, type Verdict } from '../../core/index.js'
 import { secretReason, secretWay } from '../../core/workspace/index.js'
-import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfHome, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
+import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfHome, rulesOfSettings, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor, receiver } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
 import { inspection } from './permission/inspections.js'
@@ -14,7 +14,7 @@ import { verdict } from './permission/words.js'
 
 /** What is left of the rights, rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
 const permission: Policy = (call, context) => {
-  const said = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace)
+  const said = rulesOfSettings(context.settings, call.mode, context.workspace)
   const ofHome = rulesOfHome(context.workspace)
   const rules = ofHome.length === 0 ? said : { ...said, deny: [...ofHome, ...said.deny] }
   if (!isPlain(call, context, rules)) return judged(call, context, rules)
@@ -166,16 +166,16 @@ const plainly: Record<ModeWord, string> = {
 }
 
 async function refuse(facts: CallFacts, context: Context, { word: kind, effect, reason, way }: Objection, offer?: string): Promise<Verdict> {
-  const blocks = context.settings as Blocks
-  const next = effect === 'exec' ? await insteadOf(facts, rulesOfSettings(blocks, facts.call.mode, context.workspace)) : undefined
+  const { settings, workspace } = context
+  const next = effect === 'exec' ? await insteadOf(facts, rulesOfSettings(settings, facts.call.mode, workspace)) : undefined
   const { verdicts, unclear } = await steeredBy(facts)
   // Another policy asks about what decides what other programs run, in every mode.
   const isAsked = verdicts.length > 0 || unclear !== undefined
   const runs: Runs = async (mode, more) => {
     if (isAsked) return false
-    const other = inMode(facts, blocks, mode, more)
+    const other = inMode(facts, settings, mode, more)
     return (await hit(other.facts, other.rules.ask)) === undefined && (await worstOf(other.facts, other.rules)) === undefined
   }
-  const out = way ?? (await wayOut(facts, blocks.policy?.max_mode ?? 'full-auto', runs))
+  const out = way ?? (await wayOut(facts, settings.policy.max_mode, runs))
   return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, way: out, offer, ...(next && { next }) })
 }

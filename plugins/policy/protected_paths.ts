@@ -1,5 +1,5 @@
 import type { Call, Context, Policy, Verdict } from '../../core/index.js'
-import { confinement, sandboxSettings } from '../lib/process/index.js'
+import { confinement } from '../lib/process/index.js'
 import { factsOf } from '../lib/rules/index.js'
 import { sandbox } from '../lib/sandbox/index.js'
 import { steeredBy } from './permission/steered_by.js'
@@ -24,7 +24,7 @@ function everyReason(reasons: string[]): string[] {
 
 /** Whether the sandbox keeps what steers programs, whatever a command writes. */
 async function isConfined({ caller, input }: Call, context: Context): Promise<boolean> {
-  const use = confinement(sandboxSettings(context).mode, caller.sandbox, input.sandbox_permissions === 'require_escalated')
+  const use = confinement(context.settings.sandbox.mode, caller.sandbox, input.sandbox_permissions === 'require_escalated')
   return use === 'required' || (use === 'auto' && !('missing' in (await sandbox(context.workspace.root))))
 }
 

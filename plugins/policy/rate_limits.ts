@@ -8,8 +8,7 @@ const made = new WeakMap<Workspace, Map<string, number[]>>()
 
 /** So many calls a minute as the settings say, for the slot, tool or alias they say it of; the reader is told how long to wait. */
 const rate_limits: Policy = (call, { settings, slot, workspace, explain }) => {
-  const { constraints = {} } = (settings.policy ?? {}) as { constraints?: Record<string, { max_calls_per_minute?: number }> }
-  const limits = Object.entries(constraints).flatMap(([name, { max_calls_per_minute: most }]) => (most !== undefined && concerns(name, slot) ? [{ name, most }] : []))
+  const limits = Object.entries(settings.policy.constraints).flatMap(([name, { max_calls_per_minute: most }]) => (most !== undefined && concerns(name, slot) ? [{ name, most }] : []))
   if (limits.length === 0) return undefined
   const counts = made.get(workspace) ?? new Map<string, number[]>()
   made.set(workspace, counts)

@@ -37,7 +37,7 @@ function list(kernel: Kernel, all: readonly AgentDefinition[], json: boolean, io
 }
 
 const modeOf = (kernel: Kernel, all: readonly AgentDefinition[], name: string): string => rightsIn(kernel, all.find((one) => one.name === name)!).mode
-const rightsIn = (kernel: Kernel, agent: AgentDefinition) => childRights(kernel, { mode: kernel.mode(), only: undefined }, agent, { delegates: false })
+const rightsIn = (kernel: Kernel, agent: AgentDefinition) => childRights(kernel, { mode: kernel.inspection.resolveMode(), only: undefined }, agent, { delegates: false })
 
 function show(kernel: Kernel, agent: AgentDefinition, faults: readonly AgentFault[], json: boolean, io: Io): void {
   const { body, item: _, ...said } = agent

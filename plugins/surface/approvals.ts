@@ -9,7 +9,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
   const { approvalOf, approvalsIn, writeApproval } = await import('../agent/cli/index.js')
   let code = 0
   const within = async (what: (workspace: Workspace) => Promise<void>) => {
-    const workspace = openWorkspace(kernel.workspace, kernel)
+    const workspace = openWorkspace(kernel.workspace, kernel.inspection)
     try {
       await what(workspace)
     } finally {

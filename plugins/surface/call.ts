@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { visibleJson } from '../../core/base/index.js'
-import type { Approval, Io, JsonObject, Kernel } from '../../core/index.js'
+import type { Approval, CallOptions, Io, JsonObject, Kernel, PreparedCall } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
 import { approver, asDocument, asker, cutLine, helpWidth, interactive, oneLine, readInput, say, slotHelp, takeTool, CallUsageError, type OutputForm } from '../lib/terminal/index.js'
 
@@ -29,6 +29,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   }
   let tool: string
   let input: JsonObject
+  let prepared: PreparedCall | undefined
   let flags: CallFlags
   try {
     flags = takeFlags(words)
@@ -41,7 +42,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     requireAction(kernel, tool, words)
     const fields = words.every((word) => !/^--input(=|$)/.test(word))
     input = await readInput(words, io)
-    if (fields) await requireValues(kernel, tool, input)
+    if (fields) prepared = await requireValues(kernel, tool, input)
   } catch (error) {
     if (!(error instanceof CallUsageError)) throw error
     say(io, 'error', `${error.message}\nSee \`vtcode call --help\`.`)
@@ -56,12 +57,13 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     notify(kernel, request.call.session, 'permission_prompt', `${request.call.slot} waits for an approval. ${request.reasons.join(' ')}`)
     return approve(request)
   }
-  const result = await kernel.call(tool, input, {
+  const options: CallOptions = {
     signal: io.signal,
     surface: 'call',
     ...(flags.session !== undefined && { session: flags.session }),
     ...(interactive(io) && { approve: asked, ask: asker(io) }),
-  })
+  }
+  const result = await (prepared ? kernel.call(prepared, options) : kernel.call(tool, input, options))
   // A call of a name that was not known may have started servers.
   remarks(kernel, io, told, !result.ok && result.error.code === 'VT_TOOL_UNKNOWN')
   for (const { code, message } of result.notices ?? []) say(io, 'info', `${code}: ${message}`)
@@ -111,12 +113,16 @@ function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
   throw new CallUsageError(`${tool} has no actions; its fields are given by name: ${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`)
 }
 
-/** A field whose value was forgotten is `true`; a text of that name would be looked for, written or run. Throws a UsageError. */
-async function requireValues(kernel: Kernel, tool: string, input: JsonObject): Promise<void> {
+/**
+ * Returns the call where the check had to resolve it. Throws a UsageError for a text field without its value: it is
+ * `true`, and a text of that name would be searched for, written or run.
+ */
+async function requireValues(kernel: Kernel, tool: string, input: JsonObject): Promise<PreparedCall | undefined> {
   const bare = Object.keys(input).filter((name) => input[name] === true)
-  if (bare.length === 0) return
-  const meant: JsonObject = (await kernel.resolve(tool, input))?.input ?? {}
-  if (Object.values(input).includes('true') || !Object.values(meant).includes('true')) return
+  if (bare.length === 0) return undefined
+  const prepared = await kernel.resolve(tool, input)
+  const meant: JsonObject = prepared?.input ?? {}
+  if (Object.values(input).includes('true') || !Object.values(meant).includes('true')) return prepared
   const texts = bare.filter((name) => meant[name.replaceAll('-', '_')] === 'true')
   throw new CallUsageError(`--${(texts.length > 0 ? texts : bare).join(' and --')} needs a value; the text "true" is given as --${texts[0] ?? bare[0]!}=true.`)
 }

@@ -57,7 +57,7 @@ async function candidates(kernel: Kernel, before: readonly string[], partial: st
     if (!partial.startsWith('-')) return ids
   }
   if (name === 'tools') return kernel.list().flatMap(({ tool, slot }) => [tool, slot])
-  if (name === 'skills' && rest[0] === 'show') return kernel.skills().all.map(({ name: skill }) => skill)
+  if (name === 'skills' && rest[0] === 'show') return kernel.inspection.skills().all.map(({ name: skill }) => skill)
   return fromHelp(kernel, name, partial, io)
 }
 
@@ -71,7 +71,7 @@ function withoutProgramFlags(words: readonly string[]): string[] {
   return left
 }
 
-const verbsOf = (kernel: Kernel): string[] => kernel.contributions().flatMap(({ kind, state, verb: name }) => (kind === 'surface' && state === 'active' && name ? [name] : []))
+const verbsOf = (kernel: Kernel): string[] => kernel.inspection.contributions().flatMap(({ kind, state, verb: name }) => (kind === 'surface' && state === 'active' && name ? [name] : []))
 
 /** The tool, then its action, then the fields that were not given; behind a field with choices these. */
 function ofCall(kernel: Kernel, words: string[], partial: string): string[] {
@@ -90,7 +90,7 @@ function ofCall(kernel: Kernel, words: string[], partial: string): string[] {
 
 async function sessionsOf(kernel: Kernel): Promise<string[]> {
   const { listSessions } = await import('../agent/cli/index.js')
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     return (await listSessions(workspace)).map(({ session_id }) => session_id)
   } finally {

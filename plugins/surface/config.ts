@@ -32,7 +32,7 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
     .description('The settings files in use, and where yours would be.')
     .action(() => {
       for (const file of files(kernel)) io.stdout.write(`${oneLine(file)}\n`)
-      io.stderr.write(`Yours: ${kernel.home}/vtcode.config.{yaml,json,ts}; of the workspace: ${kernel.workspace}/vtcode.config.{yaml,json,ts}\n`)
+      io.stderr.write(`Yours: ${kernel.inspection.home}/vtcode.config.{yaml,json,ts}; of the workspace: ${kernel.workspace}/vtcode.config.{yaml,json,ts}\n`)
     })
   command
     .command('schema')
@@ -64,9 +64,9 @@ interface ShowFlags {
 }
 
 function show(kernel: Kernel, { origins, all, json }: ShowFlags, io: Io): void {
-  if (json) return void io.stdout.write(documentText({ settings: withoutLiterals(kernel.settings), ...(origins && { origins: kernel.origins().map(shown) }) }))
+  if (json) return void io.stdout.write(documentText({ settings: withoutLiterals(kernel.settings), ...(origins && { origins: kernel.inspection.origins().map(shown) }) }))
   const { dim, bold } = paint(io.stdout, io.env)
-  const chosen = kernel.origins().map(shown).filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
+  const chosen = kernel.inspection.origins().map(shown).filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
   for (const origin of chosen) {
     io.stdout.write(`${bold(oneLine(origin.path))} = ${oneLine(JSON.stringify(origin.value) ?? 'unset')}${origins ? dim(`  ${where(origin)}`) : ''}\n`)
     for (const lost of origins ? origin.overridden : []) {
@@ -85,7 +85,7 @@ function shown(origin: Origin): Origin {
 }
 
 const where = ({ layer, file, line }: Pick<Origin, 'layer' | 'file'> & { line?: number }): string => `${layer} ${oneLine(file)}${line === undefined ? '' : `:${line}`}`
-const files = (kernel: Kernel): string[] => [...new Set(kernel.origins().map(({ file }) => file))].filter((file) => file.startsWith('/'))
+const files = (kernel: Kernel): string[] => [...new Set(kernel.inspection.origins().map(({ file }) => file))].filter((file) => file.startsWith('/'))
 
 function get(kernel: Kernel, key: string, io: Io): number {
   const parts = key.split('.')

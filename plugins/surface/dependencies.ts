@@ -1,5 +1,4 @@
 import type { Io, Kernel } from '../../core/index.js'
-import type { WebSettings } from '../lib/net/index.js'
 import { ripgrepPath } from '../lib/search/index.js'
 import { astGrepPath, install } from '../lib/syntax/index.js'
 import { columns, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -9,7 +8,7 @@ export default async function dependencies(kernel: Kernel, argv: string[], io: I
   let code = 0
   const command = verb('dependencies', 'Shows the programs that tools need, and installs them.', io)
   command.command('list', { isDefault: true }).description('which programs are there').action(async () => {
-    const rows = [['ast-grep', astGrepPath({ root: kernel.workspace, home: kernel.home })], ['ripgrep', await ripgrepPath()]] as const
+    const rows = [['ast-grep', astGrepPath({ root: kernel.workspace, home: kernel.inspection.home })], ['ripgrep', await ripgrepPath()]] as const
     io.stdout.write(columns(rows.map(([name, path]) => [name, path ?? 'missing'])))
   })
   command.command('install <name>').description('fetch one, checked against its pinned hash: ast-grep').action(async (name: string) => {
@@ -19,7 +18,7 @@ export default async function dependencies(kernel: Kernel, argv: string[], io: I
       return
     }
     try {
-      io.stdout.write(`Installed: ${await install(kernel.home, new AbortController().signal, { again: true, web: kernel.settings['web'] as unknown as WebSettings })}\n`)
+      io.stdout.write(`Installed: ${await install(kernel.inspection.home, new AbortController().signal, { again: true, web: kernel.settings.web })}\n`)
     } catch (error) {
       say(io, 'error', `ast-grep was not installed: ${(error as Error).message}.`)
       code = 1

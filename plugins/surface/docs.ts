@@ -21,7 +21,7 @@ async function write(kernel: Kernel, check: boolean, io: Io): Promise<number> {
     say(io, 'error', `${root} is not the source of vtcode; its pages are made there.`)
     return 2
   }
-  const builtin = kernel.contributions().filter(({ layer }) => layer === 'builtin')
+  const builtin = kernel.inspection.contributions().filter(({ layer }) => layer === 'builtin')
   const slots = kernel.list().filter(({ chain }) => chain.some((id) => id.startsWith('builtin:')))
   const stale: string[] = []
   const pages = [

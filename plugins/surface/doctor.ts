@@ -1,8 +1,8 @@
 import { Option } from 'commander'
 import { findProgram, inside, redact, searchPath } from '../../core/base/index.js'
-import { openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
+import { openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel, type Settings } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
-import { leftProcesses, type SandboxSettings } from '../lib/process/index.js'
+import { leftProcesses } from '../lib/process/index.js'
 import { examineSandbox, sandbox } from '../lib/sandbox/index.js'
 import { documentText, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
@@ -29,12 +29,12 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
         code = await printComponents(kernel, context, json ?? false, io)
         return
       }
-      if (retry !== undefined && !kernel.contributions().some(({ id }) => id === retry || id.startsWith(`${retry}:`))) {
+      if (retry !== undefined && !kernel.inspection.contributions().some(({ id }) => id === retry || id.startsWith(`${retry}:`))) {
         say(io, 'error', `Plugin not found: '${oneLine(retry)}'; \`vtcode plugins list\` shows what there is.`)
         code = 2
         return
       }
-      const said = [...(probe || retry !== undefined ? await kernel.probe(retry) : kernel.diagnostics()), ...kernel.skills().diagnostics]
+      const said = [...(probe || retry !== undefined ? await kernel.inspection.loadModules(retry) : kernel.diagnostics()), ...kernel.inspection.skills().diagnostics]
       // A plugin that was changed is missed by its skills as by its tools; it is one thing to fix.
       const errors = new Set(said.filter(({ severity }) => severity === 'error').map(({ message }) => message))
       const once = said.filter(({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message))
@@ -57,7 +57,7 @@ interface Options {
 
 /** Runs every attempt to break the sandbox of commands, and prints a line for each. */
 async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number> {
-  const { mode: _, ...settings } = kernel.settings['sandbox'] as unknown as SandboxSettings
+  const { mode: _, ...settings } = kernel.settings.sandbox
   const attempts = await examineSandbox(kernel, settings)
   const { green, red } = paint(io.stdout, io.env)
   if ('missing' in attempts) {
@@ -76,10 +76,10 @@ async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number
 type Examination = Awaited<ReturnType<typeof examine>>
 
 async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
-  const { workspace, home } = kernel
+  const { workspace, inspection: { home } } = kernel
   const store = openTrust({ home, workspace, env: io.env })
   const items = await consentItems({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })
-  const contributions = kernel.contributions()
+  const contributions = kernel.inspection.contributions()
   const states = new Map(contributions.map((one) => [one.id, one]))
   return {
     program: version,
@@ -87,16 +87,16 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     platform: `${process.platform} ${process.arch}`,
     paths: { workspace, home },
     config: {
-      files: [...new Set(kernel.origins().map(({ file }) => file))].filter((file) => file.startsWith('/')),
+      files: [...new Set(kernel.inspection.origins().map(({ file }) => file))].filter((file) => file.startsWith('/')),
       errors: diagnostics.filter(({ code, severity }) => severity === 'error' && code.startsWith('VT_CONFIG_')),
     },
     trust: items.map(({ id, digest }) => ({ id, trusted: store.isTrusted({ id, digest }) })),
-    web: { private_hosts: (kernel.settings['web'] as { private_hosts: string[] }).private_hosts },
-    sandbox: await sandboxOf(kernel.settings['sandbox'] as unknown as Parameters<typeof sandboxOf>[0], workspace),
+    web: { private_hosts: kernel.settings.web.private_hosts },
+    sandbox: await sandboxOf(kernel.settings.sandbox, workspace),
     left: leftProcesses(),
     slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
     contributions,
-    skills: kernel.skills().all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
+    skills: kernel.inspection.skills().all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
     tools: programs.map((name) => ({ name, path: findProgram(name, searchPath(io.env['PATH'], workspace)) ?? null })),
     diagnostics,
     models: await modelsUncounted(kernel, io),
@@ -114,8 +114,8 @@ async function modelsUncounted(kernel: Kernel, io: Io): Promise<string[]> {
 }
 
 /** Where commands run: `used` when bubblewrap is there and holds, otherwise `missing` says why it is not. */
-async function sandboxOf({ mode, network, plugins }: SandboxSettings & { plugins: SandboxSettings['mode'] }, workspace: string) {
-  const of = async (use: SandboxSettings['mode']) => {
+async function sandboxOf({ mode, network, plugins }: Settings['sandbox'], workspace: string) {
+  const of = async (use: Settings['sandbox']['mode']) => {
     const found = use === 'off' ? { missing: 'the settings switch it off' } : await sandbox(workspace)
     return { mode: use, used: 'tools' in found, ...('missing' in found && { missing: found.missing }) }
   }
@@ -126,7 +126,7 @@ const link = (id: string, info: ContributionInfo | undefined) => ({ id, stage: i
 
 /** What the author of an installed package would have to mend: it was shown when the user agreed to it, and the rest of it works. */
 function isForeign({ code, files }: Diagnostic, kernel: Kernel): boolean {
-  const roots = kernel.plugins().filter(({ layer }) => layer === 'user' || layer === 'admin').map(({ root }) => root)
+  const roots = kernel.inspection.plugins().filter(({ layer }) => layer === 'user' || layer === 'admin').map(({ root }) => root)
   return /^VT_(?:SKILL|FORMAT)_/.test(code) && files.length > 0 && files.every((file) => roots.some((root) => inside(root, file)))
 }
 

@@ -54,7 +54,7 @@ export default async function exportSession(kernel: Kernel, argv: string[], io: 
 
 async function run(kernel: Kernel, io: Io, named: string | undefined, flags: ExportFlags, write: (here: Exporting, flags: ExportFlags) => Promise<void>): Promise<number> {
   const agent = await import('../agent/cli/index.js')
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const id = await agent.sessionMeant(workspace, named)
     if (!flags.force) await agent.refuseFlagged(workspace, id)

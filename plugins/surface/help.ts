@@ -11,10 +11,10 @@ export default async function help(kernel: Kernel, argv: string[], io: Io): Prom
   }
   const [verb, ...rest] = argv.filter((word) => !word.startsWith('-'))
   if (verb === undefined) return overview(kernel, io)
-  const surface = verb === 'help' ? undefined : await kernel.surface(verb)
+  const surface = verb === 'help' ? undefined : await kernel.inspection.loadSurface(verb)
   if (surface) return surface(kernel, [...rest, '--help'], io)
   if (verb === 'help') return overview(kernel, io)
-  const verbs = kernel.contributions().flatMap((one) => (one.kind === 'surface' && one.state === 'active' && one.verb ? [one.verb] : []))
+  const verbs = kernel.inspection.contributions().flatMap((one) => (one.kind === 'surface' && one.state === 'active' && one.verb ? [one.verb] : []))
   const like = nearest(verb, verbs)
   say(io, 'error', `Unknown verb '${oneLine(verb)}'${like ? ` (did you mean ${like}?)` : ''}; known verbs: ${verbs.sort().join(', ')}.`)
   return 2
@@ -29,7 +29,7 @@ const rows: readonly (readonly [string, string])[] = [
 
 function overview(kernel: Kernel, io: Io): number {
   const { bold } = paint(io.stdout, io.env)
-  const active = kernel.contributions().filter(({ kind, state }) => kind === 'surface' && state === 'active')
+  const active = kernel.inspection.contributions().filter(({ kind, state }) => kind === 'surface' && state === 'active')
   const there = new Map(active.map(({ verb = '', description }) => [verb, oneLine(description ?? '')]))
   // How to ask for help stands below the list; what writes the pages of this project is for those who work on it.
   for (const verb of ['help', 'docs']) there.delete(verb)

@@ -48,7 +48,7 @@ async function guarded(kernel: Kernel, io: Io, perform: () => Promise<number>): 
 }
 
 async function setUp(kernel: Kernel, flags: InitFlags, io: Io): Promise<number> {
-  const home = kernel.home
+  const home = kernel.inspection.home
   const interview = new Interview(io, flags.yes ?? false)
   const refused = attempt(() => requireOwnHome(home))
   if (refused !== undefined) return fail(io, `${refused}.`)
@@ -78,7 +78,7 @@ async function setUp(kernel: Kernel, flags: InitFlags, io: Io): Promise<number> 
 }
 
 async function takeBack(kernel: Kernel, { yes }: InitFlags, io: Io): Promise<number> {
-  const plan = await planUndo(kernel, kernel.home)
+  const plan = await planUndo(kernel, kernel.inspection.home)
   if (!plan) {
     io.stdout.write('init wrote nothing here.\n')
     return 0

@@ -35,7 +35,7 @@ function portNumber(text: string): number {
 
 async function serve(kernel: Kernel, named: string | undefined, { last, port, open }: InspectFlags, io: Io): Promise<number> {
   const [agent, { serveInspector }] = await Promise.all([import('../agent/cli/index.js'), import('./inspect/serve.js')])
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   const shown: { close?: () => void } = {}
   try {
     const session = last ? await agent.sessionMeant(workspace, undefined) : named
@@ -62,7 +62,7 @@ async function serve(kernel: Kernel, named: string | undefined, { last, port, op
 
 /** Opens the address by a file that is the user's alone: what a program is started with, everybody on the machine can read. */
 function openHidden(kernel: Kernel, url: string, io: Io): () => void {
-  const folder = join(kernel.home, 'state')
+  const folder = join(kernel.inspection.home, 'state')
   makeFolder(folder, 0o700)
   const file = join(folder, `inspect-${randomBytes(8).toString('hex')}.html`)
   writeFileSync(file, `<!doctype html><meta charset="utf-8"><title>vtcode inspector</title><meta http-equiv="refresh" content="0;url=${url}">\n`, { mode: 0o600, flag: 'wx' })

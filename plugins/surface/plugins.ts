@@ -21,7 +21,7 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .command('list')
     .description('Lists every manifest that was found with its one state, the layer it comes from, its file, and why it is not active.')
     .option('--json', 'as one JSON document, with the folders of plugins')
-    .action(({ json }: { json?: true }) => void io.stdout.write(json ? documentText(found(kernel)) : render(kernel.contributions(), kernel.workspace, io)))
+    .action(({ json }: { json?: true }) => void io.stdout.write(json ? documentText(found(kernel)) : render(kernel.inspection.contributions(), kernel.workspace, io)))
   command
     .command('show')
     .alias('info')
@@ -122,17 +122,17 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
 }
 
 function found(kernel: Kernel) {
-  const contributions = kernel.contributions()
+  const contributions = kernel.inspection.contributions()
   const countOf = (name: string) => contributions.filter(({ id }) => id.startsWith(`${name}:`)).length
-  return { plugins: kernel.plugins().map((plugin) => ({ ...plugin, contributions: countOf(plugin.name) })), contributions }
+  return { plugins: kernel.inspection.plugins().map((plugin) => ({ ...plugin, contributions: countOf(plugin.name) })), contributions }
 }
 
 async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number> {
-  const folder = kernel.plugins().find(({ name }) => name === wanted) ?? ownerOf(kernel, wanted)
+  const folder = kernel.inspection.plugins().find(({ name }) => name === wanted) ?? ownerOf(kernel, wanted)
   if (!folder) {
     const before = await infoBefore(kernel, wanted, json, io)
     if (before !== undefined) return before
-    const known = kernel.plugins().map((plugin) => plugin.name)
+    const known = kernel.inspection.plugins().map((plugin) => plugin.name)
     say(io, 'error', `Plugin not found: '${oneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`)
     return 1
   }
@@ -143,7 +143,7 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
   }
   const inspection = await inspect(folder.root, surroundings({ kernel, io }), { name, layer: folder.layer })
   const installed = readInstalled(pluginsFolder({ kernel, io, here: folder.layer === 'workspace' }))[name]
-  const states = new Map(kernel.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
+  const states = new Map(kernel.inspection.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
   const document = infoDocument(inspection, installed, states)
   io.stdout.write(json ? documentText(document) : infoText(document, io))
   return 0
@@ -151,10 +151,10 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
 
 /** The plugin that brings a contribution; a loose manifest stands for itself. */
 function ownerOf(kernel: Kernel, id: string): Pick<PluginFolder, 'name' | 'root' | 'layer'> | undefined {
-  const one = kernel.contributions().find((contribution) => contribution.id === id)
+  const one = kernel.inspection.contributions().find((contribution) => contribution.id === id)
   if (!one) return undefined
   const name = id.slice(0, id.lastIndexOf(':'))
-  return kernel.plugins().find((plugin) => plugin.name === name) ?? { name, root: one.file, layer: one.layer }
+  return kernel.inspection.plugins().find((plugin) => plugin.name === name) ?? { name, root: one.file, layer: one.layer }
 }
 
 function render(found: ContributionInfo[], workspace: string, io: Io): string {

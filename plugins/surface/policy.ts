@@ -82,7 +82,7 @@ interface Row {
 
 /** Every rule of the settings with the file that says it. */
 function rulesOf(kernel: Kernel): Row[] {
-  return kernel.origins().flatMap(({ path, layer, file, line, value }) => {
+  return kernel.inspection.origins().flatMap(({ path, layer, file, line, value }) => {
     const [, list] = /^policy\.(deny|ask|allow|commands)\.\d+$/.exec(path) ?? []
     if (list === undefined) return []
     const entry = value as string | { rule?: string; id?: string; verdict?: string; reason?: string }
@@ -98,7 +98,7 @@ function list(kernel: Kernel, json: boolean, io: Io): number {
   if (json) io.stdout.write(documentText({ mode, max_mode, rules, constraints }))
   else {
     io.stdout.write(`mode ${mode}, at most ${max_mode}\n${columns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`)
-    const limits = Object.entries(constraints as Record<string, object>)
+    const limits = Object.entries(constraints)
     io.stdout.write(columns(limits.map(([slot, limit]) => [`  ${slot}`, JSON.stringify(limit)])))
   }
   return 0
@@ -108,7 +108,8 @@ function list(kernel: Kernel, json: boolean, io: Io): number {
 async function test(kernel: Kernel, io: Io): Promise<number> {
   const { chain } = await kernel.explain('unified_exec', { action: 'run', command: 'true' }, { surface: 'call' })
   const failure = chain.find(({ policy, reason }) => reason?.startsWith(`The policy ${policy} failed`))
-  const entries = ['deny', 'ask', 'allow', 'commands'].flatMap((list) => (kernel.settings.policy[list] ?? []) as (string | { match?: unknown[]; not_match?: unknown[] })[])
+  const { deny, ask, allow, commands } = kernel.settings.policy
+  const entries = [...deny, ...ask, ...allow, ...commands]
   const examples = entries.flatMap((entry) => (typeof entry === 'string' ? [] : [...(entry.match ?? []), ...(entry.not_match ?? [])])).length
   if (failure) say(io, 'error', failure.reason!)
   else io.stdout.write(`${entries.length} rules hold on their ${examples} examples.\n`)

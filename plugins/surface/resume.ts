@@ -46,21 +46,21 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
 /** A kernel where a session is at home; where none is known, this one says so. */
 async function kernelOf(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
   const { homeOfSession } = await import('../agent/cli/index.js')
-  const workspace = await homeOfSession(kernel.workspace, session, kernel.home)
+  const workspace = await homeOfSession(kernel.workspace, session, kernel.inspection.home)
   if (workspace === undefined || workspace === kernel.workspace) return kernel
   say(io, 'info', `The session belongs to ${printable(workspace)}; the work is done there.`)
-  return kernel.elsewhere(workspace)
+  return kernel.inspection.openSibling(workspace)
 }
 
 /** A kernel in the mode of the session, where that is stricter than the mode that holds because nobody says any. */
 async function asStrict(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
-  if (kernel.origins().find(({ path }) => path === 'policy.mode')?.file !== 'default_mode') return kernel
+  if (kernel.inspection.origins().find(({ path }) => path === 'policy.mode')?.file !== 'default_mode') return kernel
   const { lastSession, listSessions } = await import('../agent/cli/index.js')
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const id = session === 'last' ? await lastSession(workspace) : session
     const mode = (await listSessions(workspace)).find(({ session_id }) => session_id === id)?.mode
-    return mode === 'plan' || mode === 'ask' ? await kernel.elsewhere(kernel.workspace, { mode }) : kernel
+    return mode === 'plan' || mode === 'ask' ? await kernel.inspection.openSibling(kernel.workspace, { mode }) : kernel
   } catch {
     // Whoever opens the session says what is wrong with it.
     return kernel

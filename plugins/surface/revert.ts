@@ -34,7 +34,7 @@ export default async function revert(kernel: Kernel, argv: string[], io: Io): Pr
 
 async function back(kernel: Kernel, { turn, session, scope, paths, dryRun, force, json }: Flags, io: Io): Promise<number> {
   const { findSession, lastSession, revert } = await import('../agent/cli/index.js')
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const id = session ?? (await lastSession(workspace))
     await findSession(workspace, id)

@@ -45,7 +45,7 @@ async function look(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<number>
     return 1
   }
   if (diff.untracked > 0) say(io, 'info', `${diff.untracked} untracked ${diff.untracked === 1 ? 'file is' : 'files are'} not in the diff; \`git add -N <file>\` adds one.`)
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const files: ChangedFile[] = []
     for (const file of diff.files) {

@@ -6,7 +6,7 @@ import type { ScheduleVerb } from './schedule/verb.js'
 /** `vtcode schedule`: tasks that begin by themselves. */
 export default async function schedule(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const [library, parts, service] = await Promise.all([import('../lib/schedule/index.js'), import('./schedule/list.js'), import('./schedule/serve.js')])
-  const here: ScheduleVerb = { kernel, io, library, store: new library.TaskStore(kernel.home), code: 0 }
+  const here: ScheduleVerb = { kernel, io, library, store: new library.TaskStore(kernel.inspection.home), code: 0 }
   const command = verb('schedule', 'Begins tasks by themselves, at times that you set. `serve` has to run for that; `create --help` says how to set a time.', io)
   /** An error of ours is told with its code; whoever is an agent's command changes nothing. */
   const doing = async (what: () => void | Promise<void>, changes = false): Promise<void> => {

@@ -48,7 +48,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
 }
 
 async function inWorkspace(here: SessionCommand, what: (workspace: Workspace) => Promise<void>): Promise<void> {
-  const workspace = openWorkspace(here.kernel.workspace, here.kernel)
+  const workspace = openWorkspace(here.kernel.workspace, here.kernel.inspection)
   try {
     await what(workspace)
   } catch (error) {
@@ -72,7 +72,7 @@ const holding = (here: SessionCommand, id: string, what: (store: Store) => Promi
 const list = (here: SessionCommand, { all, ...form }: OutputForm & { all?: true }): Promise<void> =>
   inWorkspace(here, async (workspace) => {
     const { kernel, sessions, io } = here
-    const found = all ? await sessions.allSessions(workspace.root, kernel.home) : await sessions.listSessions(workspace)
+    const found = all ? await sessions.allSessions(workspace.root, kernel.inspection.home) : await sessions.listSessions(workspace)
     const turns = ({ turn_count: count }: SessionManifest) => `${count} ${count === 1 ? 'turn' : 'turns'}`
     const row = (one: SessionManifest) => [one.session_id, ago(one.updated_at, Date.now()), endOf(one), turns(one), ...(all ? [one.workspace] : []), one.title ?? one.first_prompt].map(oneLine)
     if (asDocument(io, form)) io.stdout.write(documentText(found))

@@ -81,8 +81,8 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
   try {
     const missing = missingFolders(file)
     writeDraft(draft)
-    if (draft.after === undefined) removeFolders(kernel.home, file)
-    else noteFolders(kernel.home, missing)
+    if (draft.after === undefined) removeFolders(kernel.inspection.home, file)
+    else noteFolders(kernel.inspection.home, missing)
   } catch (error) {
     say(io, 'error', `${oneLine(file)} cannot be written: ${(error as Error).message}. Nothing was changed.`)
     return 1

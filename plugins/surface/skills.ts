@@ -67,7 +67,7 @@ function wrong(io: Io, text: string): number {
 }
 
 function list(kernel: Kernel, { all, json }: { all: boolean; json: boolean }, io: Io): number {
-  const { all: found, skipped, diagnostics } = kernel.skills()
+  const { all: found, skipped, diagnostics } = kernel.inspection.skills()
   const shown = all ? found : found.filter(({ state }) => state === 'active' || state === 'shadowed')
   if (json) {
     io.stdout.write(documentText({ skills: shown, ...(all && { skipped, diagnostics }) }))
@@ -83,7 +83,7 @@ function list(kernel: Kernel, { all, json }: { all: boolean; json: boolean }, io
 }
 
 function show(kernel: Kernel, name: string, json: boolean, io: Io): number {
-  const skills = kernel.skills()
+  const skills = kernel.inspection.skills()
   const skill = skills.find(name) ?? skills.all.find((one) => one.id === name || one.name === name)
   if (!skill) {
     const unusable = skills.skipped.find(({ path }) => path.split(/[/\\]/).includes(name))

@@ -39,7 +39,7 @@ function turnNumber(text: string): number {
 
 async function show(kernel: Kernel, io: Io, named: string | undefined, { out, format, full, turn, compare, open }: TraceFlags): Promise<number> {
   const agent = await import('../agent/cli/index.js')
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const id = await agent.sessionMeant(workspace, named)
     const run = await runNamed(agent, workspace, id, io)

@@ -11,7 +11,7 @@ import { askServers } from './trust/servers.js'
 /** `vtcode trust`: what the workspace may run, with the user's consent to each content. */
 export default async function trust(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const { workspace, home } = kernel
+  const { workspace, inspection: { home } } = kernel
   const audit = auditLog(kernel.settings, io.env)
   const store = openTrust({ home, workspace, env: io.env, audit })
   if (store.fault) {

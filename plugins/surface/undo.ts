@@ -9,7 +9,7 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
     .argument('[number]', 'which change, as --list counts them', '1')
     .option('--list', 'only show what can be undone, the latest first')
     .action(async (number: string, { list }: { list?: true }) => {
-      const workspace = openWorkspace(kernel.workspace, kernel)
+      const workspace = openWorkspace(kernel.workspace, kernel.inspection)
       try {
         await dropForeign(workspace)
         const all = await undoable(workspace)

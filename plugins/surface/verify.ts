@@ -20,7 +20,7 @@ export default async function verify(kernel: Kernel, argv: string[], io: Io): Pr
 
 async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
   const agent = await import('../agent/cli/index.js')
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const certificate = await agent.readCertificate(await workspace.text(file, { max_bytes: 1024 * 1024 }))
     io.stdout.write(`${oneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`)

@@ -1,5 +1,4 @@
 import type { Handler } from '../../core/index.js'
-import { execSettings } from '../lib/process/index.js'
 import { deliver } from './session/answer.js'
 import { sessionsOf } from './session/sessions.js'
 
@@ -15,7 +14,7 @@ export default (async ({ input }, context) => {
   const sessions = sessionsOf(context)
   const session = sessions.find(input.session_id)
   await session.stop(input.signal, input.grace_ms)
-  const answer = await deliver(session, { max_output_tokens: input.max_output_tokens ?? execSettings(context).max_output_tokens })
+  const answer = await deliver(session, { max_output_tokens: input.max_output_tokens ?? context.settings.exec.max_output_tokens })
   await sessions.forget(session)
   return answer
 }) satisfies Handler<CloseInput>

@@ -2,7 +2,6 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { problem, VtError, type Handler } from '../../core/index.js'
 import { slotRefusal, tempFolder } from '../lib/base/index.js'
-import { execSettings } from '../lib/process/index.js'
 import { serve } from './code/bridge.js'
 import { javascript } from './code/javascript.js'
 import { pythonModule, pythonStart } from './code/python.js'
@@ -43,7 +42,7 @@ export default (async (call, context) => {
   try {
     const all = Object.entries({ ...files, [snippet]: input.code })
     for (const [name, text] of all) await writeFile(join(folder, name), text, { mode: 0o600 })
-    const settings = execSettings(context)
+    const settings = context.settings.exec
     const session = await startCommand(context, call, {
       command: [...argv.slice(0, -1), join(folder, argv.at(-1)!)],
       shown: `${language} ${snippet}`,

@@ -1,5 +1,4 @@
 import type { Context, Handler } from '../../core/index.js'
-import { execSettings } from '../lib/process/index.js'
 import { deliver, reportProgress } from './session/answer.js'
 import { answerQueries } from './session/screen.js'
 import { sessionsOf } from './session/sessions.js'
@@ -27,7 +26,7 @@ interface RunInput {
 /** `unified_exec/run`: starts a command and waits for its end, or for a while. */
 export default (async (call, context) => {
   const { input } = call
-  const settings = execSettings(context)
+  const settings = context.settings.exec
   const wait = waitOf(input)
   const session = await startCommand(context, call, wantedOf(input, wait, context))
   const stop = reportProgress(session, context)
@@ -51,7 +50,7 @@ function waitOf({ yield_time_ms, background, tty }: RunInput): number | undefine
 }
 
 function wantedOf(input: RunInput, wait: number | undefined, context: Context): WantedRun {
-  const { default_timeout_secs, max_timeout_secs, idle_secs } = execSettings(context)
+  const { default_timeout_secs, max_timeout_secs, idle_secs } = context.settings.exec
   const { command, args, workdir, background, tty, rows, cols, shell, login, env, session_id, timeout_secs } = input
   return {
     command,

@@ -1,5 +1,5 @@
 import { ok, problem, type Call, type Context, type Handler, type JsonObject, type Next, type Result, type Success } from '../../core/index.js'
-import { fenced, fetchPage, firstPoints, hostOf, type FetchedPage, type WebSettings } from '../lib/net/index.js'
+import { fenced, fetchPage, firstPoints, hostOf, type FetchedPage } from '../lib/net/index.js'
 import { spool } from '../lib/state/index.js'
 import { passagesFor } from './web/passages.js'
 import { readable } from './web/reader.js'
@@ -43,7 +43,7 @@ const web: Handler<Input, WebOutput> = async (call, context) => {
   if (input.url === undefined) {
     throw problem('VT_INPUT_MISSING', { fields: "'url'" }, { next: { tool: 'web_search', input: { query: input.query ?? '' } } })
   }
-  const settings = context.settings['web'] as WebSettings
+  const settings = context.settings.web
   const seconds = input.timeout_secs ?? settings.fetch.timeout_secs
   const ends = Date.now() + seconds * 1000
   const page = await fetchPage(

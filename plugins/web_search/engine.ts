@@ -36,7 +36,7 @@ const ledgerOf = (session: Session): Ledger => session.state('search/engines', (
 
 /** One search by an engine within the limits of the session. Throws VT_WEB_CAP, VT_WEB_COOLDOWN and what the engine throws. */
 export async function searchWeb(engine: WebEngine, { input }: Call<WebQuery>, { session, settings }: Context): Promise<Success<SearchOutput>> {
-  const { search: limits } = settings['web'] as WebSettings
+  const { search: limits } = settings.web
   const ledger = ledgerOf(session)
   const query = input.query.trim()
   const most = input.max_results ?? limits.max_results

@@ -1,5 +1,5 @@
 import { problem, type Handler } from '../../core/index.js'
-import { fetchPage, webFailure, type WebSettings } from '../lib/net/index.js'
+import { fetchPage, webFailure } from '../lib/net/index.js'
 import { searchWeb, type WebEngine, type WebResult, type WebQuery, type SearchOutput } from './engine.js'
 
 interface Options {
@@ -9,8 +9,7 @@ interface Options {
 
 /** A SearXNG server of the user's choice, by its JSON (`search.formats` of the server must have `json`). Declines unless the settings name it. */
 const searxng: Handler<WebQuery, SearchOutput> = (call, context) => {
-  const settings = context.settings['web'] as WebSettings
-  if (settings.search.provider !== 'searxng') return undefined
+  if (context.settings.web.search.provider !== 'searxng') return undefined
   const { base_url, headers = {} } = context.plugin.options as Options
   if (!base_url) throw problem('VT_CONFIG_INVALID', { problem: 'web.search.provider is searxng, and plugins.settings.builtin:searxng.options.base_url does not say where it is.' })
   const engine: WebEngine = {
@@ -18,7 +17,7 @@ const searxng: Handler<WebQuery, SearchOutput> = (call, context) => {
     async find(query, sent) {
       const url = new URL('search', base_url.endsWith('/') ? base_url : `${base_url}/`)
       url.search = new URLSearchParams({ q: query, format: 'json' }).toString()
-      const { text } = await fetchPage({ url: url.href, headers, max_bytes: 2_000_000, timeout_secs: 15, max_redirects: 3, answered: sent.answered }, settings, context.signal)
+      const { text } = await fetchPage({ url: url.href, headers, max_bytes: 2_000_000, timeout_secs: 15, max_redirects: 3, answered: sent.answered }, context.settings.web, context.signal)
       return readResults(text)
     },
   }

@@ -81,10 +81,10 @@ async function tried(name, { args = [], env = {}, call }, place) {
     const surroundings = { PATH: process.env.PATH, HOME: home, VTCODE_HOME: join(home, '.vtcode') }
     kernel = await createKernel({ workspace, home, env: surroundings, mode: 'full-auto', config, surface: 'test' })
     const told = kernel.diagnostics().filter(({ code }) => /^VT_(MCP|SCHEMA)_/.test(code)).map(({ message }) => message.replaceAll(folder, '…').replace('The MCP server call:s cannot be started: ', ''))
-    row.connects = kernel.contributions().find(({ id }) => id === 'call:s')?.state === 'active' ? 'yes' : 'no'
+    row.connects = kernel.inspection.contributions().find(({ id }) => id === 'call:s')?.state === 'active' ? 'yes' : 'no'
     const slots = kernel.list().map(({ slot }) => slot).filter((slot) => slot.startsWith('mcp__s__'))
     row.tools = String(slots.length)
-    row.prompts = String(kernel.offers('prompt').filter(({ name: one }) => one.startsWith('mcp__s__')).length)
+    row.prompts = String(kernel.inspection.offers('prompt').filter(({ name: one }) => one.startsWith('mcp__s__')).length)
     row.remarks = told.join(' ').slice(0, 160)
     if (row.connects === 'yes' && call) {
       const result = await kernel.call(`mcp__s__${call[0]}`, filled(call[1]))

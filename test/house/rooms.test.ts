@@ -161,7 +161,6 @@ const largeFiles: Record<string, number> = {
   'core/config/settings.ts': 12.5,
   'core/kernel/call.ts': 14.3,
   'core/kernel/generation.ts': 15.5,
-  'core/kernel/running.ts': 12.1,
   'core/manifests/discover.ts': 14.8,
   'core/manifests/locations.ts': 13.8,
   'core/manifests/read.ts': 12.1,

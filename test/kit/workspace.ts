@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { createKernel } from '../../core/index.js'
-import type { CallOptions, Config, Kernel, ManifestEntry, Mode, RightsLeft, Waits } from '../../core/index.js'
+import type { Config, Kernel, ManifestEntry, Mode, RightsLeft, Waits } from '../../core/index.js'
 
 /** Path below the workspace → content. */
 export type Files = Record<string, string | Uint8Array>
@@ -94,7 +94,7 @@ export async function bootKernel(how: Boot = {}): Promise<Booted> {
       await kernel.close()
       await workspace[Symbol.asyncDispose]()
     }
-    return { ...workspace, kernel, call: (tool: string, input?: unknown, options?: CallOptions) => kernel.call(tool, input, options), [Symbol.asyncDispose]: dispose }
+    return { ...workspace, kernel, call: kernel.call, [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await workspace[Symbol.asyncDispose]()
     throw error

@@ -158,6 +158,6 @@ describe('load_skill', () => {
     const { call, kernel } = await boot({ [at('demo')]: skill('demo', body) }, { mode: 'plan' })
     await call('load_skill', { name: 'demo' })
     expect(kernel.settings.policy.mode).toBe('plan')
-    expect(kernel.generation).toBe(1)
+    expect(kernel.inspection.generation).toBe(1)
   })
 })

@@ -119,7 +119,7 @@ describe('a skill that brings manifests', () => {
     const before = await load(booted)
     matches(before, { output: { instructions: 'Body.\n', tools_added: [] } })
     expect(before.notices).toMatchObject([{ code: 'VT_SKILL_UNTRUSTED', message: expect.stringMatching(/vtcode trust.*hello, demo@skill:no\.$/) }])
-    expect(kernel.generation).toBe(1)
+    expect(kernel.inspection.generation).toBe(1)
     matches(await call('hello', {}), { error: { code: 'VT_TOOL_UNKNOWN' } })
     matches(await call('unified_file', { action: 'write', path: 'a.txt', content: 'x' }), { ok: true })
 

@@ -16,7 +16,7 @@ const DOORS = { vtcode: 'core/index.ts', 'vtcode/agent': 'plugins/agent/index.ts
 const READERS = [
   { test: /^test\/house(?:\/|\.test)/, reads: /^(?:\.ci|core|plugins|test|manifests)\/|^docs\/security\.md$|^package(?:-lock)?\.json$|^tsconfig\.json$/ },
   { test: /^test\/(?:pages\/|(?:pages|contract)\.test)/, reads: /^(?:docs\/|README\.md|CHANGELOG\.md|core\/README\.md)/ },
-  { test: /^test\/types\.test\.ts$/, reads: /^(?:manifests\/|scripts\/types\.mjs|core\/config\/config_types\.ts|package\.json)/ },
+  { test: /^test\/types\.test\.ts$/, reads: /^(?:manifests\/|scripts\/types\.mjs|core\/base\/settings_types\.ts|package\.json)/ },
   { test: /^test\/skills\//, reads: /^skills\// },
   { test: /^test\/kit\.test\.ts$/, reads: /^test\/(?:kit\/|fixtures\/)/ },
 ]

@@ -35,7 +35,7 @@ export async function outer(files: Files, inner: string): Promise<Booted> {
   const kernel = await createKernel({ workspace: join(place.root, inner), home: place.home, env: { PATH: process.env['PATH'], HOME: place.home }, mode: 'full-auto' })
   holdForFile(place)
   holdForFile({ [Symbol.asyncDispose]: () => kernel.close() })
-  return { ...place, kernel, call: (tool: string, input?: unknown, options?: CallOptions) => kernel.call(tool, input, options) }
+  return { ...place, kernel, call: kernel.call }
 }
 
 /** What `toMatchObject` takes, in which a regular expression stands for texts that it finds something in. */

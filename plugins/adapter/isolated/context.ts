@@ -75,6 +75,12 @@ type Ask = (method: string, ...args: unknown[]) => Promise<unknown>
 
 function make({ plugin, settings, slot, session, workspace, asks, conversation, client }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
   let reports = 0
+  const calls = new WeakMap<object, [tool: string, input: unknown]>()
+  const resolve = async (...call: [tool: string, input?: unknown]): Promise<unknown> => {
+    const prepared = (await ask('host.resolve', ...call)) as object | undefined
+    if (prepared) calls.set(prepared, [call[0], call[1]])
+    return prepared
+  }
   const files = Object.fromEntries(asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]))
   const opened = Object.fromEntries(['open', 'openFile', 'openDirectory'].map((name) => [name, async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask)]))
   return {
@@ -84,11 +90,17 @@ function make({ plugin, settings, slot, session, workspace, asks, conversation, 
     slot,
     workspace: { root: workspace, ...files, ...opened, files: () => ({ openFile: opened['openFile'], [Symbol.asyncDispose]: async () => {} }) },
     session: { id: session, state: (key: string, begin: () => unknown) => stateOf(session, key, begin), onClose: (run: () => unknown) => void keptOf(session).closing.push(run) },
-    host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), resolve: (tool: string, input?: unknown) => ask('host.resolve', tool, input), skills: () => ask('host.skills') },
+    host: {
+      slots: () => ask('host.slots'),
+      describe: (tool: string) => ask('host.describe', tool),
+      resolve,
+      skills: () => ask('host.skills'),
+    },
     ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,
     client: client && { ...client, request: (requests: object, state?: unknown) => ask('client.request', requests, state) },
     conversation: conversation ? createConversation((service, action, input) => ask(`conversation.${service}.${action}`, input) as Promise<Result>) : undefined,
-    call: (tool: string, input: unknown, how: unknown) => ask('call', tool, input, how),
+    call: (call: string | object, ...rest: unknown[]) =>
+      ask('call', ...((typeof call === 'object' && calls.get(call)) || [call]), ...rest),
     progress: (update: unknown) => send({ t: 'progress', update }),
     log(level: string, message: string) {
       // Logs are sent no more often than the program reads them; more would only fill the pipe.

@@ -1,14 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { deadline, environment, makeFolder, pluginVariables, signalGroup, start, toText } from '../../../core/base/index.js'
-import { problem, programFile, VtError, type Call, type Context, type Contribution, type AdapterContext, type Session } from '../../../core/index.js'
+import { problem, programFile, VtError, type Call, type Context, type Contribution, type AdapterContext, type Session, type Settings } from '../../../core/index.js'
 import { settles, tail } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
 import { sandboxedLaunch } from './sandboxed_launch.js'
 import { PluginAnswers } from './answers.js'
 import { frames, type Frame, type FramePipe } from './frames.js'
 import { residentMb } from './memory.js'
-import { described, endOf, isContext, lastLine, thrown, type LoadedModule, type PluginLimits } from './protocol.js'
+import { described, endOf, isContext, lastLine, thrown, type LoadedModule } from './protocol.js'
 import { ContextBridge } from './context_bridge.js'
 
 interface Pending {
@@ -47,13 +47,13 @@ export class PluginProcess {
   /** Nobody uses the plugin any more; a process that is about to start would outlive the end. */
   #over = false
   readonly #sessions = new Set<string>()
-  readonly #limits: PluginLimits
+  readonly #limits: Settings['plugins']
 
   constructor(
     private readonly contribution: Contribution,
     private readonly adapterContext: AdapterContext,
   ) {
-    this.#limits = (adapterContext.settings['plugins'] ?? {}) as PluginLimits
+    this.#limits = adapterContext.settings.plugins
   }
 
   /** Imports a module in the process. Throws VT_PLUGIN_IMPORT, VT_PLUGIN_QUARANTINED. */
@@ -62,7 +62,7 @@ export class PluginProcess {
     await this.#started()
     const known = this.#imported.get(file)
     if (known) return known
-    const { import_timeout_secs: seconds = 10 } = this.#limits
+    const { import_timeout_secs: seconds } = this.#limits
     const importing = this.#ask({ t: 'load', file }).then(
       ({ complete }) => ({ file, complete: complete === true }),
       (error: Error) => {
@@ -145,7 +145,7 @@ export class PluginProcess {
 
   async #start(): Promise<void> {
     const { contribution, adapterContext } = this
-    const { max_memory_mb: memory = 512, settings = {} } = this.#limits
+    const { max_memory_mb: memory, settings } = this.#limits
     const data = adapterContext.dataOf(contribution)
     makeFolder(data, 0o700)
     const declared = { ...settings[contribution.plugin]?.env, ...settings[contribution.id]?.env }

@@ -37,13 +37,6 @@ export const lastLine = (text: string): string => {
   return line ? `: ${line.trim().slice(0, 200)}` : ''
 }
 
-/** The settings that hold for the processes of plugins. */
-export interface PluginLimits {
-  import_timeout_secs?: number
-  max_memory_mb?: number
-  quarantine_after?: number
-  settings?: Record<string, { env?: Record<string, unknown> }>
-}
 export interface LoadedModule {
   file: string
   complete: boolean

@@ -1,5 +1,4 @@
 import { problem, type Contribution, type Launch, type AdapterContext } from '../../../core/index.js'
-import type { SandboxSettings } from '../../lib/process/index.js'
 import { confined, programSight, sandbox, packagesAround, steered } from '../../lib/sandbox/index.js'
 
 /**
@@ -7,7 +6,7 @@ import { confined, programSight, sandbox, packagesAround, steered } from '../../
  * effects decide about the rest. Throws VT_PLUGIN_IMPORT where a sandbox is required and does not hold.
  */
 export async function sandboxedLaunch(launch: Launch, contribution: Contribution, adapterContext: AdapterContext): Promise<Launch> {
-  const { plugins: use = 'auto', ...limits } = adapterContext.settings['sandbox'] as SandboxSettings & { plugins?: 'auto' | 'required' | 'off' }
+  const { plugins: use, ...limits } = adapterContext.settings.sandbox
   if (use === 'off') return launch
   const found = await sandbox(adapterContext.workspace)
   if ('missing' in found) {

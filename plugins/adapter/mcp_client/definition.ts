@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
 import { environment, findProgram, pluginVariables, searchPath, sha256, toText } from '../../../core/base/index.js'
-import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type AdapterContext } from '../../../core/index.js'
+import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type AdapterContext, type Settings } from '../../../core/index.js'
 import { requireStanding } from '../../../core/trust/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { KeptServer } from '../../lib/state/index.js'
@@ -28,18 +28,12 @@ export interface Definition {
   effects?: Record<string, Effect[]>
   trust_annotations?: boolean
 }
-/** The limits of the settings for all servers. */
-export interface Limits {
-  allow?: string[]
-  deny?: string[]
-  enforce_allow?: boolean
-}
 /** A server that is asked what it offers, with what is known of it while it is not running. */
 export interface Asked {
   server: string
   definition: Definition
   contribution: Contribution
-  limits: Limits
+  limits: Settings['mcp']
   kept: KeptServer
   failures: Failures
 }
@@ -55,7 +49,7 @@ export interface ServerAddress {
 export function definitionOf({ name, manifest }: Contribution, { settings }: AdapterContext): { server: string; definition: Definition } | undefined {
   const declared = manifest.mcp!['server']
   if (typeof declared === 'object' && declared !== null) return { server: name, definition: declared as Definition }
-  const { servers = {} } = (settings['mcp'] ?? {}) as { servers?: Record<string, Definition> }
+  const servers = settings.mcp.servers as Record<string, Definition>
   return Object.hasOwn(servers, toText(declared)) ? { server: toText(declared), definition: servers[toText(declared)]! } : undefined
 }
 

@@ -1,6 +1,6 @@
 import { toText } from '../../../core/base/index.js'
-import type { Contribution, AdapterContext } from '../../../core/index.js'
-import { circle, definitionOf, keptServer, leftAlone, startFailure, type Asked, type Limits } from './definition.js'
+import type { Contribution, AdapterContext, Settings } from '../../../core/index.js'
+import { circle, definitionOf, keptServer, leftAlone, startFailure, type Asked } from './definition.js'
 import { Failures } from './failures.js'
 import { globs } from './globs.js'
 
@@ -23,7 +23,7 @@ function takenUp(contribution: Contribution, adapterContext: AdapterContext): As
     return []
   }
   const { server, definition } = found
-  const limits = (adapterContext.settings['mcp'] ?? {}) as Limits
+  const limits = adapterContext.settings.mcp
   const off = definition.enabled === false ? '`enabled` is false' : (excluded(server, limits) ?? circle(definition, adapterContext))
   if (off !== undefined) {
     adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
@@ -64,7 +64,7 @@ function leaveOut(asked: Asked, adapterContext: AdapterContext): void {
   })
 }
 
-function excluded(server: string, { allow = [], deny = [], enforce_allow = false }: Limits): string | undefined {
+function excluded(server: string, { allow, deny, enforce_allow }: Settings['mcp']): string | undefined {
   if (globs(deny, server)) return 'mcp.deny names it'
   if (enforce_allow && !allow.some((rule) => globs([rule.split('/')[0]!], server))) return 'mcp.allow does not name it'
   return undefined

@@ -26,7 +26,7 @@ export function handlerOf(contribution: Contribution, adapterContext: AdapterCon
   if (!found) throw startFailure(contribution.id, `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`)
   const { server, definition } = found
   const { tool = '', pin, task, prompt, resources } = contribution.manifest.mcp as Target
-  const { max_argument_bytes = 1_048_576 } = (adapterContext.settings['mcp'] ?? {}) as { max_argument_bytes?: number }
+  const { max_argument_bytes } = adapterContext.settings.mcp
   const seconds = definition.tool_timeout_secs ?? 120
   const running = holdServer(server, definition, bringer, adapterContext)
   const kept = keptServer(server, definition, bringer, adapterContext)

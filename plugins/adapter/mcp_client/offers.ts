@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tool } from '@modelcontextprotocol/client'
 import { cutText } from '../../../core/documents/index.js'
-import { problem, VtError, type Contribution, type Effect, type AdapterContext, type JsonObject, type Schema } from '../../../core/index.js'
+import { problem, VtError, type Contribution, type Effect, type AdapterContext, type JsonObject, type Schema, type Settings } from '../../../core/index.js'
 import { toolDigest, type KeptServer, type KeptTool, type ServerOffers } from '../../lib/state/index.js'
 import { changed, noted } from './changes.js'
-import { isRemote, type Asked, type Definition, type Limits } from './definition.js'
+import { isRemote, type Asked, type Definition } from './definition.js'
 import { globs } from './globs.js'
 import { wireNames, type Named, type WireName } from './names.js'
 import { holdServer } from './pool.js'
@@ -116,7 +116,7 @@ export async function offered({ server, definition, contribution, kept }: Asked,
   return offers
 }
 
-const allowed = (tool: string, server: string, { allow = [], deny = [], enforce_allow = false }: Limits): boolean =>
+const allowed = (tool: string, server: string, { allow, deny, enforce_allow }: Settings['mcp']): boolean =>
   !globs(deny, tool) && (!enforce_allow || globs(allow, tool) || globs(allow, server))
 
 /** One offer as a contribution. Its texts and its schema are foreign: they are reduced to the parts that the kernel supports. */

@@ -98,7 +98,7 @@ export class Server implements Seated {
   /** Why it may not be connected now. */
   async #seat(): Promise<VtError | undefined> {
     const { contribution, adapterContext, kept } = this.#source
-    const { max_connections: most = 16 } = (adapterContext.settings['mcp'] ?? {}) as { max_connections?: number }
+    const { max_connections: most } = adapterContext.settings.mcp
     if (await takeSeat(this, most)) return undefined
     const reason = `${most} servers are connected already, which is the most that mcp.max_connections allows`
     kept.note(`it could not be connected: ${reason}`)
@@ -233,7 +233,7 @@ export class Server implements Seated {
       kept.note(intake.fault!)
       void client.close().catch(() => {})
     }
-    const { request_timeout_secs: seconds = 30 } = (adapterContext.settings['mcp'] ?? {}) as { request_timeout_secs?: number }
+    const { request_timeout_secs: seconds } = adapterContext.settings.mcp
     let closed = false
     const list = async (limit: AbortSignal): Promise<void> => {
       const offers = await offersWithin(client, intake, seconds, limit)

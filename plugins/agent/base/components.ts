@@ -1,4 +1,4 @@
-import type { Effect, Result } from '../../../core/base/index.js'
+import type { Effect, PreparedCall, Result } from '../../../core/base/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { ThreadEvent } from './types.js'
@@ -25,10 +25,17 @@ export type AgentProviders = Readonly<{
   approval: Readonly<{ approve?: Approve; deferred?: true; ask?: NonNullable<CallOptions['ask']> }>
   /** Where the commands of a call run: without a sandbox, in one as the settings say, or in one or not at all. */
   sandbox: Readonly<{ choose(name: string, input: unknown): 'none' | 'workspace' | 'strict' }>
-  /** Where calls go. Contract: a rejection is a failed call. */
-  execute: Readonly<{ run(name: string, input: unknown, options: CallOptions): Promise<Result> }>
-  /** What a call can do at worst, and whether others may run beside it. */
-  metadata: Readonly<{ describe(name: string, input: unknown): CallTraits | Promise<CallTraits> }>
+  /**
+   * Where calls go; `prepared` is the call for `kernel.call`, where its name leads to a slot.
+   * Contract: a rejection is a failed call.
+   */
+  execute: Readonly<{
+    run(name: string, input: unknown, options: CallOptions, prepared?: PreparedCall): Promise<Result>
+  }>
+  /** What a call can do at worst, and whether others may run at the same time. */
+  metadata: Readonly<{
+    describe(name: string, input: unknown, prepared?: PreparedCall): CallTraits | Promise<CallTraits>
+  }>
   /** Where a session is stored; `kept`: later runs find it. */
   session: Readonly<{ kept: boolean; open(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> }>
   /** How the result of a call reads to a model. */

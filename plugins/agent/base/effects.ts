@@ -1,4 +1,4 @@
-import { shortLine, type Effect, type JsonObject, type SlotInfo } from '../../../core/base/index.js'
+import { shortLine, type Effect, type JsonObject, type PreparedCall, type SlotInfo } from '../../../core/base/index.js'
 import { patchedPaths } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
@@ -9,6 +9,8 @@ import type { CallPart } from './types.js'
 export interface Meaning {
   slot?: SlotInfo
   input: Readonly<JsonObject>
+  /** The call, for the kernel to make. */
+  prepared?: PreparedCall
 }
 
 /** Of a call that leads to no slot nothing is known, so that it may do anything. */
@@ -18,8 +20,7 @@ const anything: readonly Effect[] = ['read', 'write', 'exec', 'net', 'ask']
 const startsAgent = 'agents/spawn'
 
 /** The worst a call can do, and whether others may run beside it: none beside a tool of the conversation, whose state it reads and changes. */
-export async function traitsOfCall(kernel: Kernel, name: string, input: unknown): Promise<CallTraits> {
-  const found = await kernel.resolve(name, input)
+export function traitsOfCall(found: PreparedCall | undefined): CallTraits {
   const effects = found?.effects ?? anything
   return { effects, parallel_safe: isQuiet(effects) && !effects.includes('ask') && (found?.slot.audience === undefined || found.slot.slot === startsAgent) }
 }
@@ -32,7 +33,8 @@ const known = new WeakMap<CallPart, Promise<Meaning>>()
 
 /** What a call of the conversation means, asked of the kernel once. */
 export function meaningOf(kernel: Kernel, call: CallPart): Promise<Meaning> {
-  const there = known.get(call) ?? kernel.resolve(call.name, call.input).then((found) => ({ ...(found && { slot: found.slot }), input: found?.input ?? ((call.input ?? {}) as JsonObject) }))
+  const there = known.get(call) ?? kernel.resolve(call.name, call.input).then((prepared) =>
+    prepared ? { slot: prepared.slot, input: prepared.input, prepared } : { input: (call.input ?? {}) as JsonObject })
   known.set(call, there)
   return there
 }

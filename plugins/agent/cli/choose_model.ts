@@ -26,7 +26,7 @@ export function aboutModel({ facts: { context_window, cost }, sources }: Model):
   return [...window, ...(cost ? [`${cost.input} / ${cost.output} USD per million`] : [])].join(', ')
 }
 
-async function keepModel(id: string, { home }: Kernel, io: Io): Promise<void> {
+async function keepModel(id: string, { inspection: { home } }: Kernel, io: Io): Promise<void> {
   const file = settingsFile(home)
   try {
     const draft = await settingsDraft(file, { 'agent.model': id })

@@ -16,13 +16,13 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
     import('../schedule/index.js'),
   ])
   const settings = agentSettings(kernel, definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd }))
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const model = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
-    const prompt = systemPrompt(kernel.mode(), await environmentText(workspace, clock, io.env), await instructionText(kernel, workspace, settings))
+    const prompt = systemPrompt(kernel.inspection.resolveMode(), await environmentText(workspace, clock, io.env), await instructionText(kernel, workspace, settings))
     const { id, format, facts } = model
-    const tools = toolDefinitions({ tools: (how) => withoutSchedule(kernel.tools({ ...how, audience: 'agent', mode: kernel.mode(flags.plan ? 'plan' : undefined) })) }, model)
-    const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
+    const tools = toolDefinitions({ tools: (how) => withoutSchedule(kernel.tools({ ...how, audience: 'agent', mode: kernel.inspection.resolveMode(flags.plan ? 'plan' : undefined) })) }, model)
+    const policies = kernel.inspection.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }
     if (flags.json) io.stdout.write(documentText({ model: id, format, facts, mode: kernel.settings.policy.mode, prompt, task, tools, limits, policies }))
     else {

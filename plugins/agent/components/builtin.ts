@@ -2,7 +2,7 @@ import { ok, type Result } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { valueLimit, valueText } from '../../lib/base/index.js'
 import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
-import { clock, random, seeded, textOfResult, traitsOfCall, type AgentProviders, type AgentSettings, type Component } from '../base/index.js'
+import { clock, random, seeded, textOfResult, traitsOfCall, type AgentProviders, type Component } from '../base/index.js'
 import { persist, progress } from '../events/index.js'
 import { memoryStore, openStore } from '../session/index.js'
 
@@ -32,11 +32,19 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
     strict: () => ({ choose: () => 'strict' }),
   },
   execute: {
-    kernel: ({ kernel }) => ({ run: (name, input, options) => kernel.call(name, input, options) }),
-    dry_run: ({ kernel }) => ({ run: async (name, input, options) => rehearsed(await kernel.explain(name, input, options)) }),
+    kernel: ({ kernel }) => ({
+      run: (name, input, options, prepared) =>
+        prepared ? kernel.call(prepared, options) : kernel.call(name, input, options),
+    }),
+    dry_run: ({ kernel }) => ({
+      run: async (name, input, options, prepared) =>
+        rehearsed(await (prepared ? kernel.explain(prepared, options) : kernel.explain(name, input, options))),
+    }),
   },
   metadata: {
-    manifest: ({ kernel }) => ({ describe: (name, input) => traitsOfCall(kernel, name, input) }),
+    manifest: ({ kernel }) => ({
+      describe: async (name, input, prepared) => traitsOfCall(prepared ?? (await kernel.resolve(name, input))),
+    }),
   },
   session: {
     disk: () => ({ kept: true, open: openStore }),
@@ -77,7 +85,7 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
 }
 
 /** Are questions kept for somebody who comes later, where nobody is there now? */
-export const defers = ({ settings }: Kernel): boolean => (settings['agent'] as { harness: AgentSettings['harness'] }).harness.async_approval.enabled
+export const defers = ({ settings }: Kernel): boolean => settings.agent.harness.async_approval.enabled
 
 /** The result of a rehearsal: says what the call would come to. */
 function rehearsed(would: Awaited<ReturnType<Kernel['explain']>>): Result {

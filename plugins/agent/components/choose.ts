@@ -33,7 +33,7 @@ const list = (names: readonly string[]): string => [...names].sort().join(', ')
 
 /** Names for every component: the caller's, those of `agent.providers` in the user's settings, those of the context. Throws VT_CONFIG_INVALID for what does not exist. */
 export function componentChoices(kernel: Kernel, runContext: RunContext, chosen: GivenComponents = {}): Choices {
-  const settings = (kernel.settings['agent'] as { providers: Partial<Record<Component, string>> }).providers
+  const settings = kernel.settings.agent.providers
   for (const [whose, names] of [['', chosen], ['agent.providers.', settings]] as const) {
     const strange = Object.keys(names).find((name) => !componentNames.includes(name as Component))
     if (strange !== undefined) throw wrong(`${whose}${strange}: unknown component '${strange}'; known: ${list(componentNames)}.`)
@@ -53,7 +53,7 @@ export function componentChoices(kernel: Kernel, runContext: RunContext, chosen:
 /** The place in the settings that says it. */
 function configuredIn(kernel: Kernel, component: Component): string {
   const path = `agent.providers.${component}`
-  const origin = kernel.origins().find((one) => one.path === path)
+  const origin = kernel.inspection.origins().find((one) => one.path === path)
   return `${path}${origin ? ` in ${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}` : ''}`
 }
 
@@ -65,7 +65,7 @@ function known(kernel: Kernel, component: Component, name: string, by: string): 
 
 /** What modules bring for a component. A workspace brings none: whoever names one in their settings means their own. */
 const registered = (kernel: Kernel, component: Component): Provider[] =>
-  kernel.providers().filter(({ contribution: { manifest, layer } }) => manifest.component === component && layer !== 'workspace')
+  kernel.inspection.providers().filter(({ contribution: { manifest, layer } }) => manifest.component === component && layer !== 'workspace')
 
 /**
  * The components of a context: chosen once, frozen. Throws VT_CONFIG_INVALID for a name or a component that does not exist and for a record that
@@ -123,7 +123,7 @@ async function makeComponent(host: ComponentContext, component: Component, name:
   const fault = (why: string) => new AgentError('VT_PROVIDER_MODULE', `The module of the ${component} '${name}' (${provider.contribution.file}) ${why}`)
   const main = await provider.load().catch((error: unknown) => Promise.reject(fault(`cannot be loaded: ${messageOf(error)}`)))
   // It may stand on what would be there without it.
-  const context = { name, home: host.kernel.home, inner: Object.freeze(own[otherwise]!(host)) }
+  const context = { name, home: host.kernel.inspection.home, inner: Object.freeze(own[otherwise]!(host)) }
   const entry = await Promise.resolve()
     .then(() => main(provider.options, context))
     .catch((error: unknown) => Promise.reject(fault(`fails: ${messageOf(error)}`)))

@@ -41,7 +41,7 @@ const judgeOf = (kernel: Kernel): Judge => async (path) => {
  * nearest is never cut. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
  */
 export async function instructions(kernel: Kernel, workspace: Workspace, settings: AgentSettings['agent']): Promise<Instructions[]> {
-  const { home } = kernel
+  const { home } = kernel.inspection
   const judge = judgeOf(kernel)
   const names = namesOf(kernel, settings)
   const here = (path: string) => inside(workspace, path, judge)
@@ -58,7 +58,7 @@ export async function instructions(kernel: Kernel, workspace: Workspace, setting
 
 /** Whether a repository set this key. */
 const isOfWorkspace = (kernel: Kernel, key: 'instruction_files' | 'project_doc_fallback_filenames'): boolean =>
-  kernel.origins().some(({ path, layer }) => layer === 'workspace' && path.startsWith(`agent.${key}`))
+  kernel.inspection.origins().some(({ path, layer }) => layer === 'workspace' && path.startsWith(`agent.${key}`))
 
 const markdown = /\.(?:md|mdc|markdown)$/i
 
@@ -145,7 +145,7 @@ async function ofFolder(names: readonly string[], read: (name: string) => Promis
 
 /** What packages tell every model of themselves, as they stand: what they import stays a name. */
 function ofPackages(kernel: Kernel): Instructions[] {
-  return kernel.skills().instructions.flatMap(({ plugin, file }) => {
+  return kernel.inspection.skills().instructions.flatMap(({ plugin, file }) => {
     try {
       refuseHidden(kernel, file)
       return { path: `${plugin}:${basename(file)}`, text: readBytes(file, { limit: hardStop }).toString() }
@@ -169,19 +169,19 @@ async function ownFile(path: string, home: string, kernel: Kernel): Promise<Inst
 }
 
 /** Files outside of the workspace have no calls; the rules that hide files from tools speak about them all the same. */
-function refuseHidden({ settings, env }: Kernel, file: string): void {
+function refuseHidden({ settings, inspection: { env } }: Kernel, file: string): void {
   if (hiddenBy(settings, { root: dirname(file), user: userOf({ env }) })?.(basename(file))) throw new Refused('a rule denies reading it')
 }
 
 /** Nobody can be asked about what goes into a prompt. */
 const whatAsksDenies = (settings: Kernel['settings']): Kernel['settings'] =>
-  ({ ...settings, policy: { ...settings.policy, deny: [settings.policy['deny'], settings.policy['ask']].flatMap((rules) => (rules ?? []) as string[]) } })
+  ({ ...settings, policy: { ...settings.policy, deny: [...settings.policy.deny, ...settings.policy.ask] } })
 
 /** Folder by folder from the root of the repository to the one above the workspace; nothing there leads out of the repository. */
 async function ofRepository(kernel: Kernel, workspace: Workspace, names: readonly string[], judge: Judge): Promise<Instructions[]> {
   const [root, ...folders] = above(workspace.root)
   if (root === undefined) return []
-  const repository = openWorkspace(root, { home: kernel.home, env: kernel.env })
+  const repository = openWorkspace(root, { home: kernel.inspection.home, env: kernel.inspection.env })
   const hidden = [root, workspace.root].map((base) => ({ base, matches: hiddenBy(whatAsksDenies(kernel.settings), { root: base, user: workspace.user }) }))
   // Rules speak of places as the workspace has them. What lies outside of it no call can name: there each rule counts as in a workspace
   // that is the whole repository, too.

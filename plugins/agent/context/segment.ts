@@ -57,8 +57,8 @@ export class Segments {
   private async outdated(of: Segment['of']): Promise<SegmentReason | undefined> {
     const { kernel } = this.thread
     if (this.thread.mode !== of.mode) return 'mode'
-    if (kernel.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog) return 'catalog'
-    of.generation = kernel.generation
+    if (kernel.inspection.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog) return 'catalog'
+    of.generation = kernel.inspection.generation
     const { written, standing } = await this.written()
     return written === of.written && standing === of.standing ? undefined : 'instructions'
   }
@@ -77,7 +77,7 @@ export class Segments {
 
   private async make(): Promise<Segment> {
     const { kernel, workspace, providers, connection, mode, newId } = this.thread
-    const { generation } = kernel
+    const { generation } = kernel.inspection
     // Git takes its time; meanwhile the tools are listed.
     const environment = environmentText(workspace, providers.clock, providers.env)
     environment.catch(() => {})

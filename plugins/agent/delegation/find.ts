@@ -46,7 +46,7 @@ const mostFiles = 200
 export function findAgents(kernel: Kernel, env: Environment): FoundAgents {
   const faults: AgentFault[] = []
   const agents = new Map<string, AgentDefinition>()
-  const trust = openTrust({ home: kernel.home, workspace: kernel.workspace, env: { ...env } })
+  const trust = openTrust({ home: kernel.inspection.home, workspace: kernel.workspace, env: { ...env } })
   for (const place of placesOf(kernel, env)) {
     for (const file of filesIn(place, faults)) {
       const found = definitionIn(place, file, kernel, faults)
@@ -73,16 +73,16 @@ export function namedAgent({ agents }: FoundAgents, name: string): AgentDefiniti
 export const agentItems = (kernel: Kernel, env: Environment): TrustItem[] => findAgents(kernel, env).agents.flatMap(({ item }) => item ?? [])
 
 function placesOf(kernel: Kernel, env: Environment): Place[] {
-  const { workspace, home } = kernel
+  const { workspace, inspection: { home } } = kernel
   const user = env['HOME'] ?? dirname(home)
-  const claude = (kernel.settings['skills'] as { claude_folders?: boolean }).claude_folders !== false
+  const { claude_folders: claude } = kernel.settings.skills
   const folder = (source: 'workspace' | 'user', path: string): Place => ({ source, folder: path, foreign: source === 'workspace' })
   const own = [folder('user', join(home, 'agents')), ...(claude ? [folder('user', join(user, '.claude', 'agents'))] : [])]
   const mine = own.flatMap((place) => realOf(place.folder) ?? [])
   const theirs = [join(workspace, '.vtcode', 'agents'), ...(claude ? [join(workspace, '.claude', 'agents')] : [])]
-  const layers = new Map(kernel.plugins().map(({ name, layer }) => [name, layer]))
+  const layers = new Map(kernel.inspection.plugins().map(({ name, layer }) => [name, layer]))
   const plugins = new Map<string, string[]>()
-  for (const { plugin, file } of kernel.skills().agents) plugins.set(plugin, [...(plugins.get(plugin) ?? []), file])
+  for (const { plugin, file } of kernel.inspection.skills().agents) plugins.set(plugin, [...(plugins.get(plugin) ?? []), file])
   return [
     // A workspace that is the home of the user has the user's own.
     ...theirs.filter((path) => !mine.includes(realOf(path) ?? '')).map((path) => folder('workspace', path)),
@@ -131,7 +131,7 @@ function definitionIn(place: Place, file: string, kernel: Kernel, faults: AgentF
 }
 
 /** Throws for a definition of the repository that a link leads out of the workspace, or that a rule keeps from tools: its words go into a prompt. */
-function refuseKept({ workspace, home, env, settings }: Kernel, file: string, real: string): void {
+function refuseKept({ workspace, settings, inspection: { home, env } }: Kernel, file: string, real: string): void {
   if (!inside(workspace, real)) throw new AgentError('VT_PATH_OUTSIDE', 'The link leads out of the workspace')
   const hidden = [hiddenBy(settings, { root: workspace, user: userOf({ env }) }), secretsWithin(workspace, home)]
   if ([file, real].some((path) => hidden.some((matches) => matches?.(relative(workspace, path))))) throw new AgentError('VT_POLICY_DENIED', 'A rule denies reading it')

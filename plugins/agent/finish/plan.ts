@@ -87,7 +87,7 @@ export class Plans {
     if (mode !== undefined) {
       await thread.commit({ kind: 'artifact', name: 'plan', sha256, round: 0, path, ...(decision === 'fresh_context' && { fresh: true as const }) })
       await thread.commit({ kind: 'tracker', by: 'planner', tracker: createTracker(trackerOf(plan)) })
-      await thread.commit({ kind: 'mode', mode: thread.kernel.mode(mode), by: 'plan' })
+      await thread.commit({ kind: 'mode', mode: thread.kernel.inspection.resolveMode(mode), by: 'plan' })
       this.end = { text: `The plan is accepted; it stands in ${path}.`, next: `The user accepted the plan ${path}. Its steps are in the task tracker. Carry them out, one after the other.` }
     } else if (decision === 'revise') {
       await thread.queue.add(words, { first: true })

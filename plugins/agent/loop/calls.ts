@@ -45,7 +45,7 @@ export async function makeCalls(thread: Conversation, limits: TurnLimits, calls:
 
 async function plan({ kernel, providers }: Conversation, call: CallPart): Promise<Planned> {
   const meaning = await meaningOf(kernel, call)
-  const traits = await providers.metadata.describe(call.name, call.input)
+  const traits = await providers.metadata.describe(call.name, call.input, meaning.prepared)
   return { ...traits, call, meaning, identity: callIdentity(call, meaning), continues: meaning.slot?.continues === true }
 }
 
@@ -144,7 +144,9 @@ async function runWithSnapshots(thread: Conversation, planned: Planned, listenin
   return { result, changed: await changesSince(watch, call.call_id, result) }
 }
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
-async function run(thread: Conversation, { call, effects, identity }: Planned, { human, printed }: Listening, signal: AbortSignal): Promise<Result> {
+async function run(thread: Conversation, planned: Planned, listening: Listening, signal: AbortSignal): Promise<Result> {
+  const { human, printed } = listening
+  const { call: { call_id, name, input }, effects, identity, meaning: { prepared } } = planned
   const { cache } = thread.providers
   const key = isQuiet(effects) ? identity : undefined
   const known = key === undefined ? undefined : cache.get(key)
@@ -153,7 +155,7 @@ async function run(thread: Conversation, { call, effects, identity }: Planned, {
     // What counts is no output, and what a tool says beside its work is none of a command.
     const onProgress: CallOptions['onProgress'] = printed && (({ text, done }) => (text !== undefined && done === undefined ? printed.add(text) : undefined))
     const result = await thread
-      .perform(call.name, call.input, { call_id: call.call_id, signal, ...human.options, ...(onProgress && { onProgress }) })
+      .perform(name, input, { call_id, prepared, signal, ...human.options, ...(onProgress && { onProgress }) })
       .catch((error: unknown): Result => fail('VT_CALL_FAILED', messageOf(error), { hint: 'Try another way; the session continues.' }))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
     if (!again) {

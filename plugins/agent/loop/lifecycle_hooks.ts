@@ -45,7 +45,7 @@ export class LifecycleHooks implements ConversationHooks {
     await store.append(transcriptFile, transcriptLine(message, from)).catch(() => {})
   }
   private get heard(): boolean {
-    return Object.keys(this.thread.kernel.hooks).length > 0
+    return Object.keys(this.thread.kernel.inspection.hooks).length > 0
   }
 
   async end(reason: 'completed' | 'cancelled' | 'error'): Promise<void> {

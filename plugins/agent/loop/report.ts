@@ -1,5 +1,5 @@
 import type { JsonObject, Result } from '../../../core/base/index.js'
-import { confinement, type SandboxSettings } from '../../lib/process/index.js'
+import { confinement } from '../../lib/process/index.js'
 import type { CallOutcome, FileChange, Meaning, ModelText, NewThreadItem, ThreadItem } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import type { HumanInput } from './human_input.js'
@@ -77,7 +77,7 @@ function endOf({ stdout, stderr, output }: JsonObject): string {
 
 /** Where a command ran. */
 async function executorOf({ kernel, providers }: Conversation, { tool_name, arguments: given }: Invocation, { input }: Meaning): Promise<'local' | 'sandbox'> {
-  const { mode } = kernel.settings['sandbox'] as SandboxSettings
+  const { mode } = kernel.settings.sandbox
   const chosen = providers.sandbox.choose(tool_name, given)
   const use = confinement(mode, chosen === 'workspace' ? undefined : chosen, input['sandbox_permissions'] === 'require_escalated')
   if (use !== 'auto') return use === 'off' ? 'local' : 'sandbox'

@@ -15,7 +15,7 @@ import { transport } from './transport.js'
 export async function connect(kernel: Kernel, id: string | undefined, providers: AgentProviders): Promise<ModelConnection> {
   const model = findModel(kernel, providers.env, id)
   const { reach, resolve, ...access } = await accessTo(kernel, model.source, providers)
-  const client = await languageModel(model, { fetch: transport(model, access.credential, access, reach), resolve, home: kernel.home })
+  const client = await languageModel(model, { fetch: transport(model, access.credential, access, reach), resolve, home: kernel.inspection.home })
   return { model, credential: access.credential, client }
 }
 
@@ -33,7 +33,7 @@ export async function accessTo(kernel: Kernel, source: ProviderSource, providers
   const resolve = resolver(kernel, source, providers)
   const reach = await networkOf(source, providers.fetch)
   const [credential, headers, query] = await Promise.all([
-    credentialOf(source, { ...providers, fetch: reach }, { resolve, workspace: kernel.workspace, home: kernel.home }),
+    credentialOf(source, { ...providers, fetch: reach }, { resolve, workspace: kernel.workspace, home: kernel.inspection.home }),
     texts(entry.headers, 'headers', resolve),
     texts(entry.query, 'query', resolve),
   ])
@@ -45,7 +45,7 @@ export async function signInOf(kernel: Kernel, name: string, providers: AgentPro
   const source = providerSources(kernel, providers.env).all.find(({ entry }) => entry.name === name)
   const { auth, base_url = '' } = source?.entry ?? {}
   if (!source || auth?.type !== 'oauth') throw new AgentError('VT_CONFIG_INVALID', source ? `The provider '${name}' has no auth of the type oauth.` : `Unknown provider '${name}'.`)
-  return { provider: name, base_url, auth, home: kernel.home, providers: { ...providers, fetch: await networkOf(source, providers.fetch) } }
+  return { provider: name, base_url, auth, home: kernel.inspection.home, providers: { ...providers, fetch: await networkOf(source, providers.fetch) } }
 }
 
 /** Resolves the values of an entry with the rights of the contribution that declares it. */

@@ -1,4 +1,4 @@
-import type { Mode, Result, RightsLeft, ToolInfo } from '../../../core/base/index.js'
+import type { Mode, PreparedCall, Result, RightsLeft, ToolInfo } from '../../../core/base/index.js'
 import type { Approval, Approved, CallOptions, Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { FileSnapshots } from '../../lib/snapshots/index.js'
@@ -56,9 +56,10 @@ export interface Conversation {
   harness(event: HarnessEvent, fields?: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'>): Promise<void>
 }
 
-/** `call_id`: where the model asked for it. */
+/** `call_id`: where the model asked for it; `prepared`: where the call is resolved already. */
 export interface HowCalled extends Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'> {
   call_id?: string
+  prepared?: PreparedCall | undefined
 }
 
 /** The context window: what the model reads of the conversation. */

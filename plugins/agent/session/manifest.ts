@@ -48,7 +48,7 @@ export function manifestOf(
     thread_id,
     workspace: kernel.workspace,
     model: connection.model.id,
-    mode: kernel.mode(state.mode),
+    mode: kernel.inspection.resolveMode(state.mode),
     created_at: before?.created_at ?? now,
     updated_at: now,
     status,

@@ -63,8 +63,9 @@ export async function isMade(workspace: Workspace, step: Step): Promise<boolean>
 
 /** What is known of a call now; what was noted when it began may be of a version that knew less. */
 async function known({ kernel, providers }: Conversation, call: CallPart): Promise<KnownCall> {
-  const { effects } = await providers.metadata.describe(call.name, call.input)
-  return { effects, meaning: await meaningOf(kernel, call) }
+  const meaning = await meaningOf(kernel, call)
+  const { effects } = await providers.metadata.describe(call.name, call.input, meaning.prepared)
+  return { effects, meaning }
 }
 
 /** Ends a turn that nobody continues: answers each of its calls with what is known, then closes it. */

@@ -1,6 +1,6 @@
-import { makeFolder, optionsOf, pluginVariables, type JsonObject } from '../../../core/base/index.js'
+import { makeFolder, optionsOf, pluginVariables } from '../../../core/base/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../values/index.js'
-import type { HookEnvironment, HookEntry, HookGroup } from './entries.js'
+import type { HookEnvironment, HookEntry, HookGroup, HookSettings } from './entries.js'
 
 /** A hook that can be run: every place for a value is filled. */
 export interface Ready {
@@ -33,6 +33,5 @@ export async function ready({ command = '', args, url = '', headers = {} }: Hook
   }
 }
 
-/** The blocks of the settings that hooks look into. */
-export const blocks = ['web', 'secrets', 'plugins', 'trust'] as const
-export const hookBlocks = (settings: Readonly<JsonObject>): JsonObject => Object.fromEntries(blocks.map((name) => [name, settings[name]]))
+/** Returns the blocks of the settings that hooks read. */
+export const hookBlocks = ({ web, secrets, plugins, trust }: HookSettings): HookSettings => ({ web, secrets, plugins, trust })

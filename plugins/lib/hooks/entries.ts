@@ -1,4 +1,4 @@
-import type { Contribution, JsonObject, Layer, Mode } from '../../../core/base/index.js'
+import type { Contribution, JsonObject, Layer, Mode, Settings } from '../../../core/base/index.js'
 
 /** One hook; the field names of Claude Code and our own. */
 export interface HookEntry {
@@ -79,6 +79,9 @@ export async function matches(matcher: string | undefined, names: readonly strin
   }
 }
 
+/** The blocks of the settings that hooks read. */
+export type HookSettings = Pick<Settings, 'web' | 'secrets' | 'plugins' | 'trust'>
+
 /** Where hooks run, and for whom. */
 export interface HookEnvironment {
   root: string
@@ -88,7 +91,6 @@ export interface HookEnvironment {
   env: Readonly<Record<string, string | undefined>>
   session: string
   mode: Mode
-  /** The blocks `web`, `secrets`, `plugins` and `trust`. */
-  settings: Readonly<JsonObject>
+  settings: HookSettings
   signal: AbortSignal
 }

@@ -34,11 +34,11 @@ const informative: readonly Occasion[] = ['SessionStart', 'UserPromptSubmit', 'S
  * Tells the hooks of the settings of an event, all side by side, and waits for those that are not `async`. A hook that fails changes
  * nothing unless its `on_error` says so. Contract: never rejects; with no hooks it costs a look at the settings.
  */
-export async function fire(kernel: Kernel, event: Occasion, { session, matched = '', extra = {}, signal = new AbortController().signal, mode = kernel.mode() }: EventInput): Promise<HookAnswer> {
+export async function fire(kernel: Kernel, event: Occasion, { session, matched = '', extra = {}, signal = new AbortController().signal, mode = kernel.inspection.resolveMode() }: EventInput): Promise<HookAnswer> {
   const answer: HookAnswer = { context: [], remarks: [] }
-  const groups = groupsFor(kernel.hooks as HookBlock, event)
+  const groups = groupsFor(kernel.inspection.hooks as HookBlock, event)
   if (groups.length === 0) return answer
-  const environment: HookEnvironment = { root: kernel.workspace, home: kernel.home, env: kernel.env, session, mode, settings: hookBlocks(kernel.settings), signal }
+  const environment: HookEnvironment = { root: kernel.workspace, home: kernel.inspection.home, env: kernel.inspection.env, session, mode, settings: hookBlocks(kernel.settings), signal }
   const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()
   for (const group of groups) {
     const { matcher, hooks = [], by } = group

@@ -1,5 +1,5 @@
 import { keepSecret, toText } from '../../../core/base/index.js'
-import { fetchPage, hostOf, type WebSettings } from '../net/index.js'
+import { fetchPage, hostOf } from '../net/index.js'
 import type { HookEnvironment, HookEntry } from './entries.js'
 
 /**
@@ -23,7 +23,7 @@ export async function post(entry: HookEntry, body: string, { env, settings, sign
       follow: () => false,
       accepts: () => true,
     },
-    { ...(settings['web'] as WebSettings), enabled: true },
+    { ...settings.web, enabled: true },
     signal,
   )
   const text = page.text.trim()

@@ -1,27 +1,7 @@
-import type { Call } from '../../../core/base/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Call, Settings } from '../../../core/base/index.js'
 
-/** The block `exec` of the settings. */
-export interface ExecSettings {
-  enabled: boolean
-  default_timeout_secs: number
-  max_timeout_secs: number
-  max_sessions: number
-  idle_secs: number
-  max_output_tokens: number
-  shell: string
-  /** Texts, or where they are found. */
-  env: Record<string, unknown>
-}
-/** The block `sandbox`, as far as commands go. */
-export interface SandboxSettings {
-  mode: 'required' | 'auto' | 'off'
-  network: boolean
-  deny_read: string[]
-  deny_write: string[]
-  writable: string[]
-  readable: string[]
-}
+/** The block `sandbox` of the settings, as far as commands go. */
+export type SandboxSettings = Omit<Settings['sandbox'], 'plugins'>
 
 /** Whether a command has to run in the sandbox, may, or runs outside: by the settings, by whoever calls, and where an escape was agreed to. */
 export function confinement(usual: SandboxSettings['mode'], caller: 'strict' | 'none' | undefined, escalated: boolean): SandboxSettings['mode'] {
@@ -35,6 +15,3 @@ export const wantsStrict = (call: Pick<Call, 'input' | 'caller'>, usual: Sandbox
 
 /** What the strict sandbox leaves of the settings: no network, and the workspace alone to write. */
 export const strictly = <T extends Pick<SandboxSettings, 'network' | 'writable'>>(settings: T): T => ({ ...settings, network: false, writable: [] })
-
-export const execSettings = (context: Context): ExecSettings => context.settings.exec as ExecSettings
-export const sandboxSettings = (context: Context): SandboxSettings => context.settings.sandbox as SandboxSettings

@@ -55,7 +55,7 @@ async function probe(tools: SandboxTools): Promise<Sandbox> {
 }
 
 /** Every act attempted in the sandbox, and what of the machine is in sight in the workspace of a kernel under these settings. */
-export async function examineSandbox(kernel: Pick<Kernel, 'workspace' | 'home'>, settings: Confinement['settings']): Promise<Attempt[] | { missing: string }> {
+export async function examineSandbox(kernel: Kernel, settings: Confinement['settings']): Promise<Attempt[] | { missing: string }> {
   const found = programs(kernel.workspace)
   if ('missing' in found) return found
   const { tools } = found
@@ -156,7 +156,7 @@ async function outliving(tools: SandboxTools): Promise<Attempt> {
 }
 
 /** What the settings leave open on purpose is named, not judged by: sockets that they name, all other ones where the network is on. */
-async function inSightOf(tools: SandboxTools, { workspace, home }: Pick<Kernel, 'workspace' | 'home'>, settings: Confinement['settings']): Promise<Attempt[]> {
+async function inSightOf(tools: SandboxTools, { workspace, inspection: { home } }: Kernel, settings: Confinement['settings']): Promise<Attempt[]> {
   const sockets = socketsOfMachine()
   const where = { workspace, own: home, writable: false, cwd: '/', shown: [], settings }
   const { text } = await runIn(tools, where, sockets.map((path, index) => `[ -S ${quoted(path)} ] && echo ${index}`).join('\n'))

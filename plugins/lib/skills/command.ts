@@ -72,10 +72,10 @@ export interface PersonsPrompt {
   call(values: Readonly<Record<string, string>>): { tool: string; input: JsonObject }
 }
 
-export function personsPrompts(kernel: Pick<Kernel, 'offers' | 'skills'>): PersonsPrompt[] {
-  const own = kernel.offers('prompt').map((offer): PersonsPrompt => ({ offer, call: (input) => ({ tool: offer.slot, input }) }))
+export function personsPrompts(kernel: Pick<Kernel, 'inspection'>): PersonsPrompt[] {
+  const own = kernel.inspection.offers('prompt').map((offer): PersonsPrompt => ({ offer, call: (input) => ({ tool: offer.slot, input }) }))
   const taken = new Set(own.map(({ offer }) => offer.name))
-  const skills = kernel.skills().all.filter(({ prompt, state, name }) => prompt && state === 'active' && !taken.has(name))
+  const skills = kernel.inspection.skills().all.filter(({ prompt, state, name }) => prompt && state === 'active' && !taken.has(name))
   return [...own, ...skills.map(fromSkill)]
 }
 

@@ -5,7 +5,6 @@ import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { tempFolder } from '../base/index.js'
-import type { WebSettings } from '../net/index.js'
 import { runProgram, tail, type Consumer, type Ended } from '../process/index.js'
 import { installUnasked, managedFolder, astGrepProgram as program } from './ast_grep_install.js'
 import { pinned } from './ast_grep_pins.js'
@@ -20,7 +19,7 @@ export function astGrepPath({ root, home }: Pick<Workspace, 'root' | 'home'>): s
 
 /** The same; where there is none it is fetched, by what the settings say of the web. Throws InstallProblem. */
 export async function ensureAstGrep({ workspace, signal, settings }: Context): Promise<string> {
-  return astGrepPath(workspace) ?? installUnasked(workspace.home, signal, settings['web'] as unknown as WebSettings)
+  return astGrepPath(workspace) ?? installUnasked(workspace.home, signal, settings.web)
 }
 
 /** Where it was found, which is looked up once: to resolve a package takes longer than a cached outline. */

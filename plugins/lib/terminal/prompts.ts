@@ -12,13 +12,13 @@ const ours = new Set(['/help', '/mode', '/plan', '/tasks', '/goal', '/compact', 
 export async function promptNamed(kernel: Kernel, word: string): Promise<PersonsPrompt | undefined> {
   if (!/^\/[\p{L}\p{N}_-]+$/u.test(word) || ours.has(word)) return undefined
   const find = (): PersonsPrompt | undefined => personsPrompts(kernel).find(({ offer }) => offer.name === word.slice(1))
-  if (!find()) await kernel.settle()
+  if (!find()) await kernel.inspection.loadDeferred()
   return find()
 }
 
 /** A line for each prompt that plugins, packages and servers offer. */
 export async function promptHelp(kernel: Kernel): Promise<string> {
-  await kernel.settle()
+  await kernel.inspection.loadDeferred()
   // Skills that only tell a model how to work are there for it; commands are for people.
   const shown = personsPrompts(kernel).filter(({ skill }) => skill?.body !== undefined || skill === undefined || skill.argument_hint !== undefined)
   const wanted = ({ offer: { arguments: texts = [] }, skill }: PersonsPrompt): string[] => texts.map((one) => oneLine(skill?.argument_hint ?? `<${one.name}>`))

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { keepSecret, looksSecret, problem, toText, VtError, type Contribution, type JsonObject } from '../../../core/base/index.js'
+import { keepSecret, looksSecret, problem, toText, VtError, type Contribution, type JsonObject, type Settings } from '../../../core/base/index.js'
 import type { AdapterContext } from '../../../core/kernel/index.js'
 import { requireStanding } from '../../../core/trust/index.js'
 import { printed as programOutput } from '../process/index.js'
@@ -10,7 +10,7 @@ import { printed as programOutput } from '../process/index.js'
 /** Who asks for a value, and what the forms `option` and `input` look into. */
 export interface ValueScope {
   contribution: Pick<Contribution, 'id' | 'plugin' | 'layer' | 'file' | 'manifest'>
-  adapterContext: Pick<AdapterContext, 'settings' | 'env' | 'workspace'> & { optionsOf(contribution: ValueScope['contribution']): Readonly<JsonObject> }
+  adapterContext: Pick<AdapterContext, 'env' | 'workspace'> & { settings: Partial<Settings>; optionsOf(contribution: ValueScope['contribution']): Readonly<JsonObject> }
   /** Names the place of the value in error texts: `http.auth.value`. */
   field: string
   input?: Readonly<JsonObject>
@@ -74,7 +74,7 @@ async function secret(key: string, asking: ValueScope): Promise<string | undefin
   const needs = (contribution.manifest['secrets'] ?? {}) as Record<string, { required?: boolean }>
   if (!Object.hasOwn(needs, key)) throw refused(asking, `the manifest does not name the secret '${key}' under \`secrets\``)
   const name = `${contribution.plugin}:${key}`
-  const bound = (adapterContext.settings['secrets'] as JsonObject | undefined)?.[name]
+  const bound = adapterContext.settings.secrets?.[name]
   if (bound === undefined) {
     if (needs[key]?.required === false) return undefined
     const way = `Write to ~/.vtcode/vtcode.config.yaml: secrets: { '${name}': { env: NAME } }`
@@ -168,7 +168,7 @@ const reference = /\$\$|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g
  */
 export function expandVariables(text: string, asking: Pick<ValueScope, 'adapterContext' | 'contribution' | 'field'>): string {
   const { adapterContext, contribution } = asking
-  const allowed = (adapterContext.settings['trust'] as { workspace_env?: string[] } | undefined)?.workspace_env ?? []
+  const allowed = adapterContext.settings.trust?.workspace_env ?? []
   return text.replace(reference, (whole, name: string | undefined, fallback: string | undefined) => {
     if (name === undefined) return '$'
     const closed = contribution.layer === 'workspace' && !allowed.includes(name)

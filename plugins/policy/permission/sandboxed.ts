@@ -1,6 +1,6 @@
 import type { Context } from '../../../core/index.js'
-import { confinement, sandboxSettings, wantsStrict } from '../../lib/process/index.js'
-import type { Blocks, CallFacts } from '../../lib/rules/index.js'
+import { confinement, wantsStrict } from '../../lib/process/index.js'
+import type { CallFacts } from '../../lib/rules/index.js'
 import { sandbox } from '../../lib/sandbox/index.js'
 import { word } from './modes.js'
 import { steeredBy } from './steered_by.js'
@@ -9,17 +9,17 @@ const runner = 'unified_exec/run'
 
 /** Whether a command that would be asked about runs in the strict sandbox instead: the user's own settings say so, and the sandbox is there. */
 export async function runsSandboxed(facts: CallFacts, context: Context): Promise<boolean> {
-  const { policy } = context.settings as Blocks
-  if (policy?.sandboxed_commands !== 'allow' || !wantsStrict(facts.call, sandboxSettings(context).mode)) return false
+  const { policy, sandbox: { mode } } = context.settings
+  if (policy.sandboxed_commands !== 'allow' || !wantsStrict(facts.call, mode)) return false
   return onlyRuns(facts) && served(context) && (await isThere(context))
 }
 
 /** What a person may choose beside a yes; nothing where it would not let this call pass. */
 export async function sandboxOffer(facts: CallFacts, context: Context): Promise<string | undefined> {
   const { call } = facts
-  const { policy } = context.settings as Blocks
-  if (policy?.sandboxed_commands === 'allow' || call.input.sandbox_permissions !== undefined) return undefined
-  if (confinement(sandboxSettings(context).mode, call.caller.sandbox, false) === 'off') return undefined
+  const { policy, sandbox: { mode } } = context.settings
+  if (policy.sandboxed_commands === 'allow' || call.input.sandbox_permissions !== undefined) return undefined
+  if (confinement(mode, call.caller.sandbox, false) === 'off') return undefined
   if (!onlyRuns(facts) || !served(context) || (await steeredBy(facts)).verdicts.length > 0) return undefined
   return (await isThere(context)) ? offered : undefined
 }

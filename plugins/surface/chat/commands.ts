@@ -97,7 +97,7 @@ export async function runMeanwhile(face: Sitting, text: string): Promise<void> {
 
 async function isKnown(kernel: Kernel, word: string): Promise<boolean> {
   const named = (): boolean => menuOf(kernel).some(({ name }) => name === word)
-  if (!named()) await kernel.settle()
+  if (!named()) await kernel.inspection.loadDeferred()
   return named()
 }
 

@@ -5,7 +5,7 @@ import { ago, oneLine, say } from '../../lib/terminal/index.js'
 import type { Sitting } from './sitting.js'
 
 async function inWorkspace<T>({ kernel }: Sitting, use: (workspace: ReturnType<typeof openWorkspace>) => Promise<T>): Promise<T> {
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     return await use(workspace)
   } finally {

@@ -7,7 +7,7 @@ const most = { bytes: 1_000_000, shown: 500, text: 20_000 }
 const fileOf = (home: string): string => join(home, 'chat_history.jsonl')
 
 /** What the person said in earlier chats, the newest last; what was said in this folder comes after everything else. */
-export function saidBefore({ home, workspace }: Kernel): string[] {
+export function saidBefore({ workspace, inspection: { home } }: Kernel): string[] {
   const entries = linesOf(fileOf(home)).flatMap((line) => {
     try {
       const entry: unknown = JSON.parse(line)
@@ -21,7 +21,7 @@ export function saidBefore({ home, workspace }: Kernel): string[] {
 }
 
 /** Keeps it for chats to come, without secrets. Where that cannot be, it is not kept. */
-export function keepSaid({ home, workspace }: Kernel, text: string): void {
+export function keepSaid({ workspace, inspection: { home } }: Kernel, text: string): void {
   const file = fileOf(home)
   try {
     makeFolder(home, 0o700)

@@ -1,31 +1,23 @@
-import type { Kernel } from '../../../core/index.js'
+import type { Settings } from '../../../core/index.js'
 import { settingsDraft, settingsFile, writeDraft } from '../../lib/own_files/index.js'
 import { oneLine, say } from '../../lib/terminal/index.js'
-import { themeOfTerminal, type SessionSurface, type ThemeName } from '../../tui/index.js'
+import { themeOfTerminal, type ThemeName } from '../../tui/index.js'
 import type { Sitting } from './sitting.js'
-
-/** The block `ui` of the settings. */
-interface UiSettings {
-  theme: ThemeName | 'auto'
-  surface: SessionSurface
-  key_bindings?: Record<string, string[]>
-}
-export const uiSettings = (kernel: Kernel): UiSettings => kernel.settings['ui'] as unknown as UiSettings
 
 export const themeNames = ['auto', 'dark', 'light', 'none'] as const
 
 /** The theme that a person chose; with `auto`, and where they want no colors at all, what the terminal says. */
-export const chosenTheme = (theme: UiSettings['theme'], env: Record<string, string | undefined>): ThemeName => (theme === 'auto' || env['NO_COLOR'] ? themeOfTerminal(env) : theme)
+export const chosenTheme = (theme: Settings['ui']['theme'], env: Record<string, string | undefined>): ThemeName => (theme === 'auto' || env['NO_COLOR'] ? themeOfTerminal(env) : theme)
 
 /** `/theme`: counts at once, and is kept in the settings of the person. */
 export async function keepTheme({ kernel, io, handle, questions }: Sitting, rest: string): Promise<void> {
-  const now = uiSettings(kernel).theme
+  const now = kernel.settings.ui.theme
   const wanted = rest === '' ? await questions.pick('Which colors?', themeNames.map((value) => ({ value, label: value })), now) : rest
   if (wanted === undefined) return
   const theme = themeNames.find((one) => one === wanted)
   if (theme === undefined) return say(io, 'error', `'${oneLine(wanted)}' is no theme; there are ${themeNames.join(', ')}. Say /theme light.`)
   handle.send({ type: 'theme', name: chosenTheme(theme, io.env) })
-  const file = settingsFile(kernel.home)
+  const file = settingsFile(kernel.inspection.home)
   try {
     writeDraft(await settingsDraft(file, { 'ui.theme': theme === 'auto' ? undefined : theme }))
     await kernel.reload()

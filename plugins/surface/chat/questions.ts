@@ -95,7 +95,7 @@ const other = ''
 /** What a call states: what would be so without being said is left out. What strangers say of their own tools hides nothing of a call. */
 function statedOnly(kernel: Kernel, { slot, input }: Approval['call']): JsonObject {
   const info = kernel.list().find((one) => one.slot === slot)
-  const own = new Set(kernel.contributions().flatMap(({ id, layer }) => (layer === 'builtin' ? [id] : [])))
+  const own = new Set(kernel.inspection.contributions().flatMap(({ id, layer }) => (layer === 'builtin' ? [id] : [])))
   if (!info?.chain.every((id) => own.has(id))) return input
   const properties = (info.input as { properties?: Record<string, { default?: unknown }> }).properties ?? {}
   return Object.fromEntries(Object.entries(input).filter(([key, value]) => properties[key]?.default === undefined || properties[key].default !== value))

@@ -9,7 +9,7 @@ import { menuOf, runMeanwhile, runOwn } from './commands.js'
 import { chatPlaceholder, type ChatFront } from './front.js'
 import { keepSaid, saidBefore } from './history.js'
 import { whenDue } from './loops.js'
-import { chosenTheme, uiSettings } from './preferences.js'
+import { chosenTheme } from './preferences.js'
 import { Questions } from './questions.js'
 import { screenIo } from './screen_io.js'
 import { editOutside } from './shell.js'
@@ -72,7 +72,7 @@ const pastShown = 20
 
 /** The last words of a session that is gone on with. */
 async function showPast({ kernel, handle, io }: Sitting, id: string): Promise<void> {
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
     if (words.length > pastShown) handle.send({ type: 'commit', block: { kind: 'note', text: `… ${words.length - pastShown} messages before these` } })
@@ -84,12 +84,12 @@ async function showPast({ kernel, handle, io }: Sitting, id: string): Promise<vo
   }
 }
 
-function opened(kernel: Kernel, terminal: Io, surface = uiSettings(kernel).surface): { session: UiSession; io: Io; face: Sitting } {
+function opened(kernel: Kernel, terminal: Io, surface = kernel.settings.ui.surface): { session: UiSession; io: Io; face: Sitting } {
   const { env } = terminal
   let face: Sitting | undefined
-  const theme = chosenTheme(uiSettings(kernel).theme, env)
+  const theme = chosenTheme(kernel.settings.ui.theme, env)
   const offer = {
-    keyBindings: uiSettings(kernel).key_bindings ?? {},
+    keyBindings: kernel.settings.ui.key_bindings ?? {},
     files: offeredFiles(() => (face?.agent ? face : undefined)),
     slashCommands: menuOf(kernel),
     history: saidBefore(kernel),

@@ -16,7 +16,7 @@ export async function showVerb(face: Sitting, verb: string, words: string[], { k
   // Nobody answers questions there.
   const { alone: _, interrupts: __, ...rest } = face.io
   const io: Io = { ...rest, ...how, stdin: new PassThrough(), stdout: stream, stderr: stream, env: { ...face.io.env, NO_COLOR: '1' } }
-  const main = await kernel.surface(verb)
+  const main = await kernel.inspection.loadSurface(verb)
   await main?.(kernel, words, io)
   page(face, `vtcode ${[verb, ...words.filter((word) => !word.startsWith('--') && word !== face.agent.model)].join(' ')}`, { kind: 'output', text: text === '' ? 'There is nothing to show.' : text })
 }
@@ -35,7 +35,7 @@ export async function showChanges(face: Sitting, _rest: string, signal: AbortSig
 
 /** `/review`: by the model of the chat, in a session of its own and in the mode that changes nothing. */
 export async function reviewChange(face: Sitting, rest: string, signal: AbortSignal): Promise<void> {
-  const kernel = await face.kernel.elsewhere(face.kernel.workspace, { mode: 'plan' })
+  const kernel = await face.kernel.inspection.openSibling(face.kernel.workspace, { mode: 'plan' })
   try {
     await showVerb(face, 'review', ['--model', face.agent.model, ...rest.split(/\s+/).filter(Boolean)], { kernel, signal, quiet: true })
   } finally {
@@ -47,7 +47,7 @@ export async function reviewChange(face: Sitting, rest: string, signal: AbortSig
 export async function openInspector(face: Sitting): Promise<void> {
   if (face.inspected) return say(face.io, 'info', 'The inspector is open already; its address stands above.')
   face.inspected = true
-  const main = await face.kernel.surface('inspect')
+  const main = await face.kernel.inspection.loadSurface('inspect')
   const signal = AbortSignal.any([face.io.signal, face.ended.signal])
   void Promise.resolve(main?.(face.kernel, face.begun ? [face.agent.session_id] : [], { ...face.io, signal })).finally(() => (face.inspected = false))
 }
@@ -59,7 +59,7 @@ export async function showAgents(face: Sitting, id: string): Promise<void> {
   if (id === '') return page(face, 'agents', { kind: 'output', text: childrenText(agent) })
   const one = agent.children.find((child) => child.id === id)
   if (!one) return say(io, 'error', `There is no agent ${oneLine(id).slice(0, 64)}; known: ${agent.children.map((child) => child.id).join(', ') || 'none'}.`)
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const words = await wordsOf(workspace, one.session_id)
     face.handle.send({ type: 'overlay', overlay: { kind: 'pager', id: 'view', title: `${one.agent} ${id}`, body: words.map(({ by, text }) => ({ kind: by === 'person' ? 'user' : 'markdown', text })) } })
@@ -114,10 +114,10 @@ export function showHelp(face: Sitting, commands: readonly SlashCommand[]): void
 
 /** `/mcp`: the servers of the settings, and the tools and prompts of each. */
 export async function serversText(kernel: Kernel): Promise<string> {
-  await kernel.settle()
-  const servers = Object.keys((kernel.settings['mcp'] as { servers?: object } | undefined)?.servers ?? {})
+  await kernel.inspection.loadDeferred()
+  const servers = Object.keys(kernel.settings.mcp.servers)
   const rows = servers.map((name) => {
-    const own = kernel.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
+    const own = kernel.inspection.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
     const brought = own.filter(({ slot, state }) => slot !== undefined && state === 'active')
     const prompts = brought.filter(({ slot }) => slot!.startsWith('prompt/'))
     const tools = brought.filter((one) => !prompts.includes(one))

@@ -13,13 +13,13 @@ interface Seen {
 export async function seenClients(kernel: Kernel, io: Io): Promise<Seen[]> {
   let text = ''
   const stdout = new Writable({ write: (chunk, _, done) => ((text += String(chunk)), done()) })
-  const code = await (await kernel.surface('setup'))?.(kernel, ['--json'], { ...io, stdout })
+  const code = await (await kernel.inspection.loadSurface('setup'))?.(kernel, ['--json'], { ...io, stdout })
   return code === 0 ? (JSON.parse(text) as Seen[]) : []
 }
 
 /** Sets up clients by the verb that does it, which shows each change and asks: those that were named, else those that a person wants. */
 export async function setUpClients(kernel: Kernel, named: readonly string[] | undefined, interview: Interview, io: Io): Promise<number> {
-  const setup = await kernel.surface('setup')
+  const setup = await kernel.inspection.loadSurface('setup')
   let code = 0
   try {
     const names = named ?? (interview.asks ? await wanted(await seenClients(kernel, io), interview, io) : [])

@@ -31,7 +31,7 @@ const modes = [
 /** The user's settings with the model, the mode and the rules; `undefined` where they say so already. */
 export async function planSettings(kernel: Kernel, home: string, { model, rules: flag }: { model: string | undefined; rules: boolean | undefined }, interview: Interview, io: Io): Promise<Plan['settings']> {
   const file = settingsFile(home)
-  const said = kernel.origins().find(({ path }) => path === 'policy.mode')
+  const said = kernel.inspection.origins().find(({ path }) => path === 'policy.mode')
   const mode = said?.layer === 'call' ? String(said.value) : await interview.choose('Which mode?', modes, 'unset')
   const rules = await agreedRules(kernel, home, flag, interview)
   const wanted = { ...(model !== undefined && { 'agent.model': model }), ...(mode !== 'unset' && { 'policy.mode': mode }), ...(rules && { [allow]: rules.now }) }
@@ -66,7 +66,7 @@ async function agreedRules(kernel: Kernel, home: string, flag: boolean | undefin
 
 /** What the user's own settings file says, whatever counts here. */
 export function ownValue(kernel: Kernel, path: string): unknown {
-  const origin = kernel.origins().find((one) => one.path === path)
+  const origin = kernel.inspection.origins().find((one) => one.path === path)
   if (origin?.layer === 'user') return origin.value
   return origin?.overridden.find(({ layer }) => layer === 'user')?.value
 }

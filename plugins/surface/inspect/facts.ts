@@ -65,21 +65,21 @@ export class FreshKernel {
   }
 }
 
-const signature = (kernel: Kernel): string => kernel.watched().map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0).join()
+const signature = (kernel: Kernel): string => kernel.inspection.watchedFiles().map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0).join()
 
 /** All of it, secrets and all: whoever sends it on redacts it. */
 function kernelFacts(kernel: Kernel): KernelFacts {
-  const contributions = kernel.contributions()
-  const diagnostics = [...kernel.diagnostics(), ...kernel.skills().diagnostics]
+  const contributions = kernel.inspection.contributions()
+  const diagnostics = [...kernel.diagnostics(), ...kernel.inspection.skills().diagnostics]
   const listed = new Set(kernel.tools({ audience: 'agent' }).map(({ name }) => name))
   return {
-    workspace: kernel.workspace, mode: kernel.mode(), generation: kernel.generation,
+    workspace: kernel.workspace, mode: kernel.inspection.resolveMode(), generation: kernel.inspection.generation,
     slots: kernel.list().map((slot) => slotFacts(slot, contributions, listed, kernel.settings.use)),
     policies: judges(contributions, 'policy').concat(judges(contributions, 'compactor')),
     plugins: pluginFacts(kernel, contributions, diagnostics),
     servers: mcpServers(kernel, contributions),
     diagnostics,
-    settings: kernel.origins().map(({ path, value, layer, file, line, overridden }) => ({ path, value, layer, file, ...(line !== undefined && { line }), overridden })),
+    settings: kernel.inspection.origins().map(({ path, value, layer, file, line, overridden }) => ({ path, value, layer, file, ...(line !== undefined && { line }), overridden })),
   }
 }
 
@@ -114,7 +114,7 @@ function pluginFacts(kernel: Kernel, contributions: readonly ContributionInfo[],
   const strangers = contributions.filter(({ layer }) => layer !== 'builtin')
   const partOf = ({ id, kind, slot, state, reason }: ContributionInfo) => ({ id, kind, ...(slot !== undefined && { slot }), state, ...(reason !== undefined && { reason }) })
   const partsIn = (of: (one: ContributionInfo) => boolean) => strangers.filter(of).map(partOf)
-  const folders = kernel.plugins().filter(({ layer }) => layer !== 'builtin')
+  const folders = kernel.inspection.plugins().filter(({ layer }) => layer !== 'builtin')
   const known = folders.map(({ name, root, layer, format }) => ({
     name, root, layer, format, parts: partsIn(({ file }) => isWithin(file, root)),
     diagnostics: diagnostics.filter(({ files }) => files.some((file) => isWithin(file.replace(/(?::\d+){1,2}$/, ''), root))),
@@ -124,8 +124,7 @@ function pluginFacts(kernel: Kernel, contributions: readonly ContributionInfo[],
 }
 
 function mcpServers(kernel: Kernel, contributions: readonly ContributionInfo[]): KernelFacts['servers'] {
-  const settings = kernel.settings['mcp'] as { servers?: Record<string, unknown> } | undefined
-  return Object.keys(settings?.servers ?? {}).map((name) => {
+  return Object.keys(kernel.settings.mcp.servers).map((name) => {
     const own = contributions.filter(({ id }) => id.split(/[/:]|__/).includes(name))
     const tools = own.filter(({ slot, state }) => slot !== undefined && state === 'active').length
     return { name, tools, state: own.find(({ state }) => state !== 'active')?.state ?? (tools > 0 ? 'active' : 'not started') }

@@ -28,7 +28,7 @@ export interface Run<Answer> {
 /** One call for the client; its answer, or what the client has to be asked first. */
 export async function run<Answer>({ kernel, sdk, server, session, lasting }: ClientConnection, tool: string, input: unknown, context: McpRequest, how: Run<Answer>) {
   const asking = new ClientQuestions(sdk, server, codecOf(sdk), context, lasting)
-  const options: CallOptions = { session, surface: how.surface, apart: true, client: asking, signal: context.mcpReq.signal, onLog: logging(context) }
+  const options: CallOptions = { session, surface: how.surface, splitReads: true, client: asking, signal: context.mcpReq.signal, onLog: logging(context) }
   if (context.mcpReq._meta?.progressToken !== undefined) options.onProgress = reporting(context, context.mcpReq._meta.progressToken)
   asking.answer(options)
   const result = await kernel.call(tool, input, options)
@@ -43,7 +43,7 @@ const LIST_WAIT = 3_000
 /** Waits for servers that are being started to be asked what they offer. */
 export async function untilSettled(kernel: Kernel, signal: AbortSignal): Promise<void> {
   using limit = deadline(LIST_WAIT, signal)
-  await unlessAborted(limit.signal, kernel.settle()).catch(() => {})
+  await unlessAborted(limit.signal, kernel.inspection.loadDeferred()).catch(() => {})
 }
 
 /** A request that cannot be served as it stands. */

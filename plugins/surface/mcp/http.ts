@@ -71,7 +71,7 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, showing: Showin
   server.on('error', (error) => say(io, 'warning', error.message))
   const { port } = server.address() as AddressInfo
   serving.guard = createGuard({ host: flags.host, port, token, routes: { '/mcp': ['POST', 'GET', 'DELETE'] } })
-  void kernel.settle()
+  void kernel.inspection.loadDeferred()
   io.stderr.write(greeting(`http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}/mcp`, token, flags))
 
   await new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))

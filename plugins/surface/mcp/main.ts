@@ -56,7 +56,7 @@ async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string
     transport: wire,
     onerror: (error) => say(io, 'warning', error.message),
   })
-  void kernel.settle()
+  void kernel.inspection.loadDeferred()
   await Promise.race([over, wire.closed])
   await handle.close()
   return 0
@@ -66,10 +66,10 @@ async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string
 function watchBeginning(kernel: Kernel, front: Front | undefined): BeginningWatch {
   const place = front?.place ?? placeOf(process.argv.slice(2))
   const keep = (beginning: Beginning) => {
-    const watched = kernel.watched()
-    const strangers = kernel.contributions().some(({ layer }) => layer !== 'builtin')
-    const foreign = kernel.skills().catalogue.some(({ layer }) => layer !== 'builtin')
-    if (place && !strangers && !foreign && place.root === kernel.workspace && !inside(kernel.workspace, kernel.home)) keepBeginning(place, watched, beginning)
+    const watched = kernel.inspection.watchedFiles()
+    const strangers = kernel.inspection.contributions().some(({ layer }) => layer !== 'builtin')
+    const foreign = kernel.inspection.skills().catalogue.some(({ layer }) => layer !== 'builtin')
+    if (place && !strangers && !foreign && place.root === kernel.workspace && !inside(kernel.workspace, kernel.inspection.home)) keepBeginning(place, watched, beginning)
   }
   return new BeginningWatch(front, keep, () => place && forgetBeginning(place))
 }

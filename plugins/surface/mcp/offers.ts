@@ -13,11 +13,11 @@ export interface Shown {
 /** Resources with an address of their own, and of templates with one variable what their plugin names. */
 export async function listResources(kernel: Kernel, session: string): Promise<Shown[]> {
   const listed = await Promise.all(
-    kernel.offers('resource').map(async (offer) => {
+    kernel.inspection.offers('resource').map(async (offer) => {
       if (offer.uri !== undefined) return [shown(offer, offer.uri, offer.name)]
       const variables = variablesOf(offer)
       if (variables.length !== 1) return []
-      const values = await kernel.complete(offer.slot, variables[0]!, '', session)
+      const values = await kernel.inspection.complete(offer.slot, variables[0]!, '', session)
       return values.map((value) => shown(offer, offer.template!.replace(/\{\w+\}/, () => encodeURIComponent(value)), value))
     }),
   )
@@ -33,7 +33,7 @@ const variablesOf = ({ template = '' }: Offer): string[] => [...template.matchAl
 /** The resource behind a URI, with the input it means. */
 export function findResource(kernel: Kernel, uri: string): { offer: Offer; input: Record<string, string> } | undefined {
   if (uri.length > MAX_URI) return undefined
-  const resources = kernel.offers('resource')
+  const resources = kernel.inspection.offers('resource')
   const fixed = resources.find((offer) => offer.uri === uri)
   if (fixed) return { offer: fixed, input: {} }
   for (const offer of resources) {

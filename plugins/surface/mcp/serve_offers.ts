@@ -13,7 +13,7 @@ export function serveResources(connection: ClientConnection): () => void {
     return { resources: shown, ...next }
   })
   server.setRequestHandler('resources/templates/list', ({ params }) => {
-    const { shown, next } = paged(connection, kernel.offers('resource').filter(({ template }) => template !== undefined), params)
+    const { shown, next } = paged(connection, kernel.inspection.offers('resource').filter(({ template }) => template !== undefined), params)
     const templates = shown.map(({ template, name, title, description, mime_type }) => ({ uriTemplate: template!, name, ...(title !== undefined && { title }), description, mimeType: mime_type! }))
     return { resourceTemplates: templates, ...next }
   })
@@ -44,7 +44,7 @@ function serveSubscriptions(connection: ClientConnection): () => void {
     subscribed.delete(uri)
     return {}
   })
-  return kernel.onChange((uri) => subscribed.has(uri) && void server.sendResourceUpdated({ uri }).catch(() => {}))
+  return kernel.inspection.onChange((uri) => subscribed.has(uri) && void server.sendResourceUpdated({ uri }).catch(() => {}))
 }
 
 export function servePrompts(connection: ClientConnection): void {
@@ -75,9 +75,9 @@ export function servePrompts(connection: ClientConnection): void {
 export function serveCompletion(connection: ClientConnection): void {
   const { kernel, server, session } = connection
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
-    const slot = ref.type === 'ref/prompt' ? personsPrompts(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot : kernel.offers('resource').find(({ template }) => template === ref.uri)?.slot
+    const slot = ref.type === 'ref/prompt' ? personsPrompts(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot : kernel.inspection.offers('resource').find(({ template }) => template === ref.uri)?.slot
     if (slot === undefined) throw requestError(connection, 'Prompt or resource template not found.')
-    const values = await kernel.complete(slot, argument.name, argument.value, session)
+    const values = await kernel.inspection.complete(slot, argument.name, argument.value, session)
     return { completion: { values, total: values.length, hasMore: false } }
   })
 }

@@ -44,7 +44,7 @@ const identity = { name: 'vtcode', version }
 export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false }: ServerOptions): Server {
   const server = new sdk.Server(identity, {
     capabilities,
-    instructions: kernel.told(instructions, { apart: true }),
+    instructions: kernel.inspection.renderText(instructions, { splitReads: true }),
     requestState: { verify: (state, context) => codecOf(sdk).verify(state, context) },
     // Answers of people are judged where they are used.
     jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
@@ -52,7 +52,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
   const connection: ClientConnection = { kernel, sdk, server, session, lasting }
   const quietly = (sent: Promise<void>) => void sent.catch(() => {})
   const values = new StructuredAnswers(kernel, structured)
-  const stopReload = kernel.onReload(() => {
+  const stopReload = kernel.inspection.onReload(() => {
     values.forget()
     quietly(server.sendToolListChanged())
     quietly(server.sendResourceListChanged())
@@ -73,7 +73,7 @@ function serveTools(connection: ClientConnection, values: StructuredAnswers, lea
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     await untilSettled(kernel, mcpReq.signal)
-    const { shown, next } = paged(connection, kernel.tools({ lean, apart: true }).map((tool) => present(tool, values)), params)
+    const { shown, next } = paged(connection, kernel.tools({ lean, splitReads: true }).map((tool) => present(tool, values)), params)
     return { tools: shown, ...next }
   })
   server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {

@@ -43,12 +43,12 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
   const made = (session: string) => createServer(kernel, sdk, { ...showing, session, lasting: named.has(session) })
   const modern = sdk.createMcpHandler(({ authInfo }) => made(authInfo!.clientId), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
   const stops = [
-    kernel.onReload(() => {
+    kernel.inspection.onReload(() => {
       modern.notify.toolsChanged()
       modern.notify.resourcesChanged()
       modern.notify.promptsChanged()
     }),
-    kernel.onChange((uri) => modern.notify.resourceUpdated(uri)),
+    kernel.inspection.onChange((uri) => modern.notify.resourceUpdated(uri)),
   ]
   let forged = 0
   const sweep = setInterval(() => {

@@ -29,7 +29,7 @@ export class StructuredAnswers {
   wanted(connection: ClientConnection, name: string, { mcpReq }: McpRequest): boolean {
     const asked = (mcpReq._meta as Record<string, unknown> | undefined)?.[ASKS]
     if (asked !== undefined && typeof asked !== 'boolean') throw requestError(connection, `Invalid params: _meta["${ASKS}"] is ${JSON.stringify(asked).slice(0, 80)}; it must be true or false.`)
-    this.#declared ??= new Set(this.#kernel.tools({ apart: true }).flatMap((tool) => (tool.output ? [tool.name] : [])))
+    this.#declared ??= new Set(this.#kernel.tools({ splitReads: true }).flatMap((tool) => (tool.output ? [tool.name] : [])))
     return asked ?? (this.#all || this.#declared.has(name))
   }
 

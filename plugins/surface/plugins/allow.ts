@@ -18,7 +18,7 @@ function rulesFor({ name, contributions }: Pick<Inspection, 'name' | 'contributi
 
 /** One question after consent, with the exact rules; a plugin that is brought into a workspace waits for trust, and is not asked about. */
 export async function askToAllow(inspection: Inspection, { kernel, io, here = false, yes = false }: { kernel: Kernel; io: Io; here?: boolean; yes?: boolean }): Promise<void> {
-  const allowed = allowedHere(kernel.home, kernel.workspace)
+  const allowed = allowedHere(kernel.inspection.home, kernel.workspace)
   const rules = rulesFor(inspection).filter((rule) => !allowed.rules.includes(rule))
   if (rules.length === 0 || here || yes || !interactive(io)) return
   io.stderr.write(`Rules that would allow its tools in this workspace:\n${rules.map((rule) => `  ${oneLine(rule)}\n`).join('')}`)
@@ -27,7 +27,7 @@ export async function askToAllow(inspection: Inspection, { kernel, io, here = fa
 
 /** What was allowed for a plugin goes with it: another one of its name is asked about anew. */
 export function forget(inspection: Pick<Inspection, 'name' | 'contributions'>, { kernel, io }: { kernel: Kernel; io: Io }): void {
-  const allowed = allowedHere(kernel.home, kernel.workspace)
+  const allowed = allowedHere(kernel.inspection.home, kernel.workspace)
   const gone = rulesFor(inspection)
   const left = allowed.rules.filter((rule) => !gone.includes(rule))
   if (left.length < allowed.rules.length) allowed.write(left)

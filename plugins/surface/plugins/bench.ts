@@ -69,4 +69,4 @@ export const slotsOnBench = (setting: Setting): Promise<SlotInfo[]> => onBench(s
 
 /** What comes of importing every module of the plugin. */
 export const probe = (setting: Setting): Promise<Diagnostic[]> =>
-  onBench(setting, {}, {}, async (kernel) => (await kernel.probe()).filter(({ severity, files }) => severity === 'error' && files.some((file) => file.startsWith(setting.inspection.root))))
+  onBench(setting, {}, {}, async (kernel) => (await kernel.inspection.loadModules()).filter(({ severity, files }) => severity === 'error' && files.some((file) => file.startsWith(setting.inspection.root))))

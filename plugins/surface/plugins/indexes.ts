@@ -25,7 +25,7 @@ const isNpm = (index: string): boolean => /^(?:npm:?)?(?:@[a-z0-9][\w.-]*)?$/i.t
 
 /** What the indexes of the settings offer; `words` are for those that search by themselves. One that cannot be read keeps no other from being told. */
 export async function readIndexes({ kernel, io }: { kernel: Kernel; io: Io }, words: readonly string[] = []): Promise<IndexContents> {
-  const { indexes = [] } = (kernel.settings['plugins'] ?? {}) as { indexes?: string[] }
+  const { indexes } = kernel.settings.plugins
   const all = await Promise.all(indexes.map(async (index): Promise<IndexContents> => {
     try {
       if (isNpm(index)) return { offers: await npmOffers(index, words, { kernel, io }), problems: [] }

@@ -36,7 +36,7 @@ export interface AddOptions extends Installing {
 
 /** Where the plugins of a layer and their lock lie. */
 export function pluginsFolder({ kernel, io, here = false }: Pick<Installing, 'kernel' | 'io' | 'here'>): string {
-  return here ? join(kernel.workspace, '.vtcode') : kernel.home
+  return here ? join(kernel.workspace, '.vtcode') : kernel.inspection.home
 }
 
 /** Installs a plugin and answers with its name. Throws Refusal; what was there before is there still. */
@@ -155,7 +155,7 @@ export async function remove(name: string, options: Installing & { data?: boolea
     if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) {
       throw new UserError(`plugin not found: ${name} in ${join(folder, 'plugins')}; \`vtcode plugins list\` shows those that are there`)
     }
-    for (const other of kernel.plugins()) {
+    for (const other of kernel.inspection.plugins()) {
       if (other.name === name) continue
       const { contributions } = await inspect(other.root, surroundings(options), { name: other.name })
       const needing = contributions.find(({ manifest }) => ((manifest['requires'] as { plugins?: string[] } | undefined)?.plugins ?? []).includes(name))
@@ -168,7 +168,7 @@ export async function remove(name: string, options: Installing & { data?: boolea
     rmSync(target, { recursive: true, force: true })
     record(folder, before, others, options)
     if (!options.data) return
-    rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, kernel.home, kernel.workspace), { recursive: true, force: true })
+    rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, kernel.inspection.home, kernel.workspace), { recursive: true, force: true })
   })
 }
 
@@ -206,7 +206,7 @@ function record(folder: string, before: Readonly<Record<string, Installed>>, aft
     const changed = Object.entries(all).filter(([name, entry]) => entry !== other[name])
     return Object.fromEntries(changed.map(([name, { tree, executes }]) => [`plugin:${name}`, { title: `The installed plugin ${name}`, digest: tree ?? executes, at }]))
   }
-  const place = { home: kernel.home, audit: auditLog(kernel.settings, io.env), workspace: here ? kernel.workspace : folder }
+  const place = { home: kernel.inspection.home, audit: auditLog(kernel.settings, io.env), workspace: here ? kernel.workspace : folder }
   noteConsents(place, grants(before, after), grants(after, before))
   writeInstalled(folder, after)
 }
@@ -243,8 +243,8 @@ function settle(folder: string): void {
 
 /** In what surroundings a plugin is looked at: what others have brought may serve it. */
 export const surroundings = ({ kernel, io }: Pick<Installing, 'kernel' | 'io'>) => {
-  const adapters = kernel.contributions().flatMap(({ layer, key }) => (layer === 'builtin' || key === undefined ? [] : [key]))
-  return { workspace: kernel.workspace, home: kernel.home, env: io.env, adapters }
+  const adapters = kernel.inspection.contributions().flatMap(({ layer, key }) => (layer === 'builtin' || key === undefined ? [] : [key]))
+  return { workspace: kernel.workspace, home: kernel.inspection.home, env: io.env, adapters }
 }
 
 /** What lies in a folder, with the digest of all of it from before it was looked at. */

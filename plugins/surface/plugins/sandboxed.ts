@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { inside } from '../../../core/base/index.js'
 import { programFile, type Kernel } from '../../../core/index.js'
 import { tempFolder } from '../../lib/base/index.js'
-import { runShort, type SandboxSettings } from '../../lib/process/index.js'
+import { runShort } from '../../lib/process/index.js'
 import { confined, packagesAround, programSight, sandbox, steered } from '../../lib/sandbox/index.js'
 import type { Setting } from './bench.js'
 import { surroundings } from './install.js'
@@ -31,7 +31,7 @@ export interface ConfinedOutcome {
  * that is cleared away, and reach the network where the plugin says that it does. Where there is no sandbox they run as they are, unless the settings require one.
  */
 export async function runConfined(setting: Setting, kernel: Kernel): Promise<ConfinedOutcome> {
-  const { plugins: use = 'auto', ...limits } = kernel.settings['sandbox'] as unknown as SandboxSettings & { plugins?: 'auto' | 'required' | 'off' }
+  const { plugins: use, ...limits } = kernel.settings.sandbox
   const found = use === 'off' ? { missing: 'sandbox.plugins is off' } : await sandbox(kernel.workspace)
   if ('missing' in found) return use === 'required' ? { rows: [], refused: found.missing } : { rows: await tryAll(setting), ...(use !== 'off' && { open: found.missing }) }
   const { io, inspection } = setting
@@ -41,7 +41,7 @@ export async function runConfined(setting: Setting, kernel: Kernel): Promise<Con
     const launch = { file: process.execPath, args: ['--no-warnings', child, JSON.stringify({ ...task, surroundings: { ...task.surroundings, env: {} } })], cwd: folder, env: { PATH: io.env['PATH'] ?? '' } }
     const settings = { ...limits, network: reachesOut(inspection) }
     const shown = [...programSight(), shownOf(setting.path, io.env['HOME'] ?? '/')]
-    const { file, args, env } = confined(found.tools, launch, await steered({ workspace: folder, own: kernel.home, writable: true, cwd: folder, settings, shown }))
+    const { file, args, env } = confined(found.tools, launch, await steered({ workspace: folder, own: kernel.inspection.home, writable: true, cwd: folder, settings, shown }))
     const ended = await runShort({ file, args, cwd: folder, env: env as Record<string, string> }, { signal: io.signal, seconds: SECONDS, most: MAX_PRINTED, socket: true })
     const rows = reportIn(ended?.aside)
     if (rows) return { rows }

@@ -14,7 +14,7 @@ import { UserError } from './user_error.js'
 
 /** `vtcode plugins search`: what the indexes of the settings offer for these words. 0 where at least one index could be read. */
 export async function searchPlugins(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
-  const { indexes = [] } = (kernel.settings['plugins'] ?? {}) as { indexes?: string[] }
+  const { indexes } = kernel.settings.plugins
   if (indexes.length === 0) {
     say(io, 'error', 'No index is set. Name some as plugins.indexes in ~/.vtcode/vtcode.config.yaml: `plugins: { indexes: [github:owner/repository, "@scope", npm] }`.')
     return 1

@@ -6,7 +6,7 @@ import { deadline, isObject, sha256 } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest, type PluginSource } from '../../../core/trust/index.js'
-import { download, hostOf, networkFailure, type WebSettings } from '../../lib/net/index.js'
+import { download, hostOf, networkFailure } from '../../lib/net/index.js'
 import { mostUnpackedBytes, unpack } from './archive.js'
 import { npm } from './packages.js'
 import { started } from './started.js'
@@ -113,7 +113,7 @@ function onlyFolder(root: string): string {
 
 async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
   if (fetching.sha256 === undefined) throw new UserError('an archive of the web is taken with --sha256 only')
-  const settings = fetching.kernel.settings['web'] as unknown as WebSettings
+  const settings = fetching.kernel.settings.web
   using limit = deadline(300_000, fetching.io.signal)
   try {
     return await fromArchive(await download(url, { max_bytes: mostUnpackedBytes, signal: limit.signal }, settings), { type: 'archive', url }, fetching)
@@ -128,7 +128,7 @@ async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
 export async function webText(url: URL, most: number, { kernel, io }: Pick<Fetching, 'kernel' | 'io'>): Promise<string> {
   using limit = deadline(30_000, io.signal)
   try {
-    return (await download(url.href, { max_bytes: most, signal: limit.signal }, kernel.settings['web'] as unknown as WebSettings)).toString('utf8')
+    return (await download(url.href, { max_bytes: most, signal: limit.signal }, kernel.settings.web)).toString('utf8')
   } catch (error) {
     throw error instanceof VtError ? error : networkFailure(error, hostOf(url))
   }

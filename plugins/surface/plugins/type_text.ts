@@ -20,6 +20,8 @@ export interface TypeContext {
   open: boolean
   /** What has no type yet is unknown, rather than an error. */
   lenient?: boolean
+  /** Defaults are filled in: a key with a default and an object with keys of its own are present. */
+  resolved?: boolean
 }
 
 /** The TypeScript of a schema. */
@@ -33,7 +35,7 @@ export function typeOf(schema: Schema | boolean, context: TypeContext, indent: s
   const types = [schema['type'] ?? (schema['properties'] ? 'object' : [])].flat() as string[]
   const own = types.map((type) => ofType(type, schema, context, indent))
   if (branches.length === 0) return own.length > 0 ? [...new Set(own)].join(' | ') : 'unknown'
-  const union = [...new Set(branches.map((branch) => typeOf(branch, context, indent)))]
+  const union = [...new Set(branches.map((branch) => typeOf(branch, { ...context, resolved: false }, indent)))]
   if (own.length === 0) return union.join(' | ')
   return schema['properties'] ? `${own[0]} & ${grouped(union)}` : union.join(' | ')
 }
@@ -52,7 +54,7 @@ function ofType(type: string, schema: Schema, context: TypeContext, indent: stri
       return type
     case 'array': {
       const first = schema['prefixItems'] as Schema[] | undefined
-      return first ? `[${first.map((item) => typeOf(item, context, indent)).join(', ')}]` : `${grouped([typeOf((schema['items'] ?? true) as Schema, context, indent)])}[]`
+      return first ? `[${first.map((item) => typeOf(item, context, indent)).join(', ')}]` : `${grouped([typeOf((schema['items'] ?? true) as Schema, { ...context, resolved: false }, indent)])}[]`
     }
     case 'object':
       return objectType(schema, context, indent)
@@ -73,14 +75,17 @@ interface ObjectSchema {
 }
 function objectType(schema: Schema, context: TypeContext, indent: string): string {
   const { properties = {}, required = [], additionalProperties, 'x-fired': known = [] } = schema as ObjectSchema
+  const member = { ...context, resolved: false }
+  const isPresent = (key: string, part: Schema) =>
+    required.includes(key) || (context.resolved === true && (part['default'] !== undefined || part['properties'] !== undefined))
   const inner = `${indent}  `
   const rest = additionalProperties ?? (context.open || Object.keys(properties).length === 0)
-  const map = rest === false ? undefined : `{ [name: string]: ${typeOf(rest, context, indent)} }`
+  const map = rest === false ? undefined : `{ [name: string]: ${typeOf(rest, member, indent)} }`
   // Names that mean something in an open map are completed all the same.
-  if (known.length > 0) return `Open<${known.map((name) => `\n${inner}| ${literal(name)}`).join('')},\n${inner}${typeOf(rest, context, inner)}\n${indent}>`
+  if (known.length > 0) return `Open<${known.map((name) => `\n${inner}| ${literal(name)}`).join('')},\n${inner}${typeOf(rest, member, inner)}\n${indent}>`
   const lines = Object.entries(properties).map(([key, part]) => {
     const name = /^[A-Za-z_$][\w$]*$/.test(key) ? key : literal(key)
-    return `${comment(noteOf(part), inner)}${inner}${name}${required.includes(key) ? '' : '?'}: ${typeOf(part, context, inner)}\n`
+    return `${comment(noteOf(part), inner)}${inner}${name}${isPresent(key, part) ? '' : '?'}: ${typeOf(part, context, inner)}\n`
   })
   if (lines.length === 0) return map ?? '{ [name: string]: never }'
   const closed = `{\n${lines.join('')}${indent}}`

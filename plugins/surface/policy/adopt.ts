@@ -9,7 +9,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   const offered = offeredBy(kernel)
   const strange = named.find((rule) => !offered.has(rule))
   if (strange !== undefined) throw new CallUsageError(`The workspace does not allow '${oneLine(strange)}'; it allows: ${[...offered.keys()].map(oneLine).join(', ') || '(nothing)'}.`)
-  const { rules: before, write } = allowedHere(kernel.home, kernel.workspace)
+  const { rules: before, write } = allowedHere(kernel.inspection.home, kernel.workspace)
   const open = [...offered].filter(([rule]) => !before.includes(rule))
   if (open.length === 0) io.stdout.write('There is nothing to adopt.\n')
   const taken: string[] = []
@@ -29,7 +29,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
 
 /** Allow rules of the workspace that were ignored, each with the file that says it. */
 function offeredBy(kernel: Kernel): Map<string, string> {
-  const ignored = kernel.origins().filter(({ path }) => path === 'policy.allow').flatMap(({ overridden }) => overridden.filter(({ layer, reason }) => layer === 'workspace' && reason !== undefined))
+  const ignored = kernel.inspection.origins().filter(({ path }) => path === 'policy.allow').flatMap(({ overridden }) => overridden.filter(({ layer, reason }) => layer === 'workspace' && reason !== undefined))
   const rules = ignored.flatMap(({ file, line, value }) =>
     [value].flat().flatMap((entry): [string, string][] => {
       const rule = typeof entry === 'string' ? entry : (entry as { rule?: unknown }).rule

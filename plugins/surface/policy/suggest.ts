@@ -11,9 +11,9 @@ interface Suggestion {
 
 /** Rules that would have spared questions which were asked, most often asked first; nothing is changed. */
 export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<number> {
-  const allowed = new Set((kernel.settings.policy['allow'] as (string | { rule: string })[]).map((entry) => (typeof entry === 'string' ? entry : entry.rule)))
+  const allowed = new Set(kernel.settings.policy.allow.map((entry) => (typeof entry === 'string' ? entry : entry.rule)))
   const found = new Map<string, Suggestion>()
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     for await (const entry of recordedCalls(workspace)) {
       const rule = entry.verdict === 'asked' || entry.verdict === 'allowed' ? ruleFor(entry) : undefined

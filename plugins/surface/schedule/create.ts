@@ -58,7 +58,7 @@ async function create(here: ScheduleVerb, how: NewSchedule): Promise<void> {
     name: (how.name ?? (action.kind === 'prompt' ? action.prompt : action.message)).trim().split('\n')[0]!.slice(0, 80) || 'schedule',
     workspace: kernel.workspace, workspace_id: ownWorkspace(here, kernel.workspace), created_at: new Date(now).toISOString(), enabled: true, schedule, action,
     overlap: how.overlap, catch_up: how.catchUp, catch_up_window_secs: how.catchUpWindow, timeout_secs: how.timeout, jitter: how.jitter,
-    ...(how.maxRuns !== undefined && { max_runs: how.maxRuns }), ...(how.model !== undefined && { model: how.model }), mode: kernel.mode(),
+    ...(how.maxRuns !== undefined && { max_runs: how.maxRuns }), ...(how.model !== undefined && { model: how.model }), mode: kernel.inspection.resolveMode(),
   })
   tellSchedule(here, task, how)
 }

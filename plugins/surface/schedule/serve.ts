@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder, programFile, writeStateSync } from '../../../core/base/index.js'
+import type { Settings } from '../../../core/index.js'
 import type { RunEnd, RunPlace, ScheduledTask } from '../../lib/schedule/index.js'
 import { holderLives, isHolder, thisHolder, type Holder } from '../../lib/state/index.js'
 import { asDocument, columns, documentText, oneLine, say, type OutputForm } from '../../lib/terminal/index.js'
@@ -9,8 +10,8 @@ import type { ScheduleVerb } from './verb.js'
 const clock = { now: () => Date.now(), elapsed: () => performance.now() }
 
 /** `automation.scheduled_tasks`. Throws VT_SCHED_DISABLED where nothing may begin by itself. */
-function enabledSettings({ kernel, library }: ScheduleVerb): { enabled: boolean; max_parallel: number } {
-  const { scheduled_tasks } = kernel.settings['automation'] as unknown as { scheduled_tasks: { enabled: boolean; max_parallel: number } }
+function enabledSettings({ kernel, library }: ScheduleVerb): Settings['automation']['scheduled_tasks'] {
+  const { scheduled_tasks } = kernel.settings.automation
   if (scheduled_tasks.enabled) return scheduled_tasks
   throw library.scheduleProblem('VT_SCHED_DISABLED', 'Schedules are switched off on this machine.', 'Set automation.scheduled_tasks.enabled: true in ~/.vtcode/vtcode.config.yaml.')
 }
@@ -19,7 +20,7 @@ function enabledSettings({ kernel, library }: ScheduleVerb): { enabled: boolean;
 async function placeOf({ kernel, io }: ScheduleVerb): Promise<RunPlace> {
   const { providerVariables } = await import('../../agent/cli/index.js')
   const seen = [...providerVariables(kernel), 'VTCODE_MODEL'].flatMap((name) => (io.env[name] === undefined ? [] : [[name, io.env[name]] as const]))
-  return { home: kernel.home, env: Object.fromEntries(seen) }
+  return { home: kernel.inspection.home, env: Object.fromEntries(seen) }
 }
 
 /** `schedule serve`: runs what is due, until it is ended. */
@@ -85,7 +86,7 @@ export function listRuns(here: ScheduleVerb, id: string, form: OutputForm): void
 /** `schedule status`: whether anybody serves. */
 export function serviceStatus(here: ScheduleVerb, form: OutputForm): void {
   const { io, kernel, library, store } = here
-  const { enabled } = (kernel.settings['automation'] as unknown as { scheduled_tasks: { enabled: boolean } }).scheduled_tasks
+  const { enabled } = kernel.settings.automation.scheduled_tasks
   const { tasks, faults } = store.list()
   const now = Date.now()
   const coming = tasks.flatMap((task) => (task.enabled ? (store.stateOf(task, now).next_run_at ?? []) : [])).sort()
@@ -125,7 +126,7 @@ function holderOf(file: string): Holder | undefined {
 export function service(here: ScheduleVerb, install: boolean, form: OutputForm): void {
   const { io, kernel, library, store } = here
   const home = io.env['HOME'] ?? ''
-  const command = { node: process.execPath, program: programFile('core/bin.cjs'), home: kernel.home }
+  const command = { node: process.execPath, program: programFile('core/bin.cjs'), home: kernel.inspection.home }
   const unit = process.platform === 'darwin' ? library.launchAgent(command, home) : library.systemdUnit(command, io.env['XDG_CONFIG_HOME'] || join(home, '.config'))
   const there = textOf(unit.file)
   if (there !== undefined && !library.isServiceText(there)) {
@@ -137,7 +138,7 @@ export function service(here: ScheduleVerb, install: boolean, form: OutputForm):
     makeFolder(store.tasks, 0o700)
     writeStateSync(unit.file, unit.text, { mode: 0o644 })
   } else rmSync(unit.file, { force: true })
-  const { enabled } = (kernel.settings['automation'] as unknown as { scheduled_tasks: { enabled: boolean } }).scheduled_tasks
+  const { enabled } = kernel.settings.automation.scheduled_tasks
   if (install && !enabled) say(io, 'warning', 'It will refuse to serve until automation.scheduled_tasks.enabled is true in your settings.')
   if (asDocument(io, form)) return void io.stdout.write(documentText({ file: unit.file, ...(install ? { text: unit.text, enable: unit.enable } : { disable: unit.disable }) }))
   const steps = (install ? unit.enable : unit.disable).map((line) => `  ${line}\n`).join('')

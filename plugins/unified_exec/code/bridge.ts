@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { problem, VtError, type Context, type JsonObject, type Problem } from '../../../core/index.js'
+import { problem, VtError, type Context, type JsonObject, type PreparedCall, type Problem } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 
@@ -38,8 +38,10 @@ export function serve(line: Duplex, context: Context): SnippetOutput {
     if (typeof input?.action === 'string') call.action = input.action
     if (output.calls.length < most.calls) output.calls.push(call)
     else return reply(id, { error: tooMany().problem })
-    const error = await refused(call.tool, input ?? {}, context)
-    const result = error ? { ok: false as const, error: error.problem } : await context.call(call.tool, input ?? {})
+    const prepared = await context.host.resolve(call.tool, input ?? {})
+    const error = prepared && refusal(prepared, context)
+    const made = () => (prepared ? context.call(prepared) : context.call(call.tool, input ?? {}))
+    const result = error ? { ok: false as const, error: error.problem } : await made()
     Object.assign(call, { ok: result.ok, duration_ms: Date.now() - began, ...(!result.ok && { code: result.error.code }) })
     reply(id, result.ok ? { output: result.output } : { error: result.error })
   }
@@ -64,9 +66,7 @@ function parsed(text: Buffer): JsonObject | undefined {
 }
 
 /** A snippet starts no programs through us, under whatever name: it has a language for that, and depth would have no end. */
-async function refused(tool: string, input: unknown, { host }: Context): Promise<VtError | undefined> {
-  const { slot } = (await host.resolve(tool, input)) ?? {}
-  if (!slot) return undefined
+function refusal({ slot }: PreparedCall, { host }: Context): VtError | undefined {
   const starts = [slot, ...host.slots().filter((other) => other.tool === slot.tool)].some(({ effects }) => effects.includes('exec'))
   return starts ? problem('VT_CALL_DEPTH', { limit: 1, slot: slot.slot }) : undefined
 }

@@ -1,7 +1,7 @@
 import { delimiter, join } from 'node:path'
 import { searchPath, userOf } from '../../../core/base/index.js'
 import { problem, type Context } from '../../../core/index.js'
-import { execSettings, markName } from '../../lib/process/index.js'
+import { markName } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
 
 const locales = ['ALL', 'CTYPE', 'COLLATE', 'MESSAGES', 'MONETARY', 'NUMERIC', 'TIME', 'ADDRESS', 'IDENTIFICATION', 'MEASUREMENT']
@@ -67,5 +67,5 @@ export function configuredVariables(context: Context): Promise<Record<string, st
   // Only the user's own settings have this key; a path in it that is relative is so to the home folder.
   const contribution = { id: 'the settings', plugin: 'settings', layer: 'user', file, manifest: {} } as const
   const adapterContext = { settings: {}, env, workspace: context.workspace.root, optionsOf: () => ({}) }
-  return resolveValues(execSettings(context).env, { contribution, adapterContext, field: 'exec.env', signal: context.signal })
+  return resolveValues(context.settings.exec.env, { contribution, adapterContext, field: 'exec.env', signal: context.signal })
 }

@@ -1,7 +1,6 @@
 import { signalGroup } from '../../../core/base/index.js'
 import { problem, type Call, type Context, type Result } from '../../../core/index.js'
 import { nextCall, slotRefusal } from '../../lib/base/index.js'
-import { execSettings } from '../../lib/process/index.js'
 import { deliver, reportProgress } from './answer.js'
 import { sequenceOf } from './keys.js'
 import { screenOf } from './screen.js'
@@ -42,7 +41,7 @@ export async function resume({ input }: Call<GoOn>, context: Context): Promise<R
   } finally {
     stop()
   }
-  const max_output_tokens = input.max_output_tokens ?? execSettings(context).max_output_tokens
+  const max_output_tokens = input.max_output_tokens ?? context.settings.exec.max_output_tokens
   return deliver(session, { max_output_tokens, ...(cursor !== undefined && { cursor }) })
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
 import { problem, VtError, type Call, type Context, type Handle, type Launch, type Notice } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
-import { confinement, execSettings, sandboxSettings, strictly, wantsStrict } from '../../lib/process/index.js'
+import { confinement, strictly, wantsStrict } from '../../lib/process/index.js'
 import { gitAlone } from '../../lib/git/index.js'
 import { looksWithGit } from '../../lib/rules/index.js'
 import { confinedCommand, obstacle, sandbox, steered } from '../../lib/sandbox/index.js'
@@ -42,7 +42,7 @@ export interface WantedRun extends Command {
  * VT_EXEC_SANDBOX, VT_INPUT_INVALID, VT_INPUT_TOO_LARGE and those of a path.
  */
 export async function startCommand(context: Context, call: Call, wanted: WantedRun): Promise<CommandSession> {
-  const settings = execSettings(context)
+  const settings = context.settings.exec
   if (!settings.enabled) {
     throw problem('VT_POLICY_DENIED', { reason: 'Commands are switched off by `exec.enabled`.', way: 'Use the other tools.' })
   }
@@ -79,7 +79,7 @@ interface Executor extends Pick<SessionFacts, 'sandbox' | 'network' | 'endInside
 /** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
 async function executor(context: Context, call: Call, wanted: WantedRun, folder: Handle, launch: Launch): Promise<Executor> {
   const { mode, caller } = call
-  const { mode: usual, ...usually } = sandboxSettings(context)
+  const { mode: usual, ...usually } = context.settings.sandbox
   const strict = wantsStrict(call, usual) && context.sandbox !== 'usual'
   const settings = strict ? strictly(usually) : usually
   const outside = { launch, sandbox: 'none', network: true } as const

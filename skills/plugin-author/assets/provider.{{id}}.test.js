@@ -7,6 +7,6 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 
 test('its models are there', async () => {
   await using booted = await bootKernel({ manifests: [here] })
-  const provider = booted.kernel.providers().find(({ name }) => name === '{{name}}')
+  const provider = booted.kernel.inspection.providers().find(({ name }) => name === '{{name}}')
   assert.deepEqual(Object.keys(provider?.contribution.manifest.provider.models), ['large'])
 })

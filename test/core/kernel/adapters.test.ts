@@ -62,7 +62,7 @@ describe('the adapter of somebody else', () => {
     await using place = await tempWorkspace({ ...folder, 'acme/grpc.yaml': adapter().replace('key: grpc', 'key: description') })
     await using vt = await boot(place)
     expect(remarks(vt.kernel)).toContain("VT_MANIFEST_INVALID 'key' is 'description', which has a meaning in manifests already.")
-    expect(vt.kernel.contributions().find(({ id }) => id === 'call:acme_grpc')?.state).toBe('invalid')
+    expect(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:acme_grpc')?.state).toBe('invalid')
   })
 })
 
@@ -71,7 +71,7 @@ describe('a key that no adapter serves', () => {
     await using place = await tempWorkspace({ 'acme/say.yaml': action() })
     await using vt = await boot(place)
     expect(remarks(vt.kernel).join('\n')).toMatch(/^VT_MANIFEST_INVALID Unknown key 'grpc'; /m)
-    expect(vt.kernel.contributions().find(({ id }) => id === 'call:say')?.state).toBe('invalid')
+    expect(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:say')?.state).toBe('invalid')
     matches(await vt.call('say', { text: 'x' }), { ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
   })
   it('is unknown, with the nearest one, beside an adapter of another key', async () => {
@@ -90,7 +90,7 @@ describe('a key that no adapter serves', () => {
   it('is told apart from one whose adapter was taken away', async () => {
     await using place = await tempWorkspace(folder)
     await using vt = await boot(place, { plugins: { disable: ['call:acme_grpc'] } } as Config)
-    matches(vt.kernel.contributions().find(({ id }) => id === 'call:say'), { state: 'inactive', reason: "re:.*an adapter for 'grpc'.*" })
+    matches(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:say'), { state: 'inactive', reason: "re:.*an adapter for 'grpc'.*" })
   })
 })
 
@@ -114,7 +114,7 @@ describe('an adapter of a workspace', () => {
       const kernel = await createKernel(options)
       expect(effectsOf(kernel)).toEqual(['net'])
       matches(await kernel.call('say', { text: 'hello' }, { approve: () => true }), { ok: true, output: { id: 'acme:say' } })
-      const state = kernel.contributions().find(({ id }) => id === 'workspace:acme_grpc')?.state
+      const state = kernel.inspection.contributions().find(({ id }) => id === 'workspace:acme_grpc')?.state
       await kernel.close()
       return state
     }
@@ -157,7 +157,7 @@ describe('consent', () => {
   it('is needed for an adapter of the workspace; until then what it would serve waits for it', async () => {
     await using place = await tempWorkspace({ ...folder, '.vtcode/plugins/acme/vtcode/grpc.yaml': adapter(), '.vtcode/plugins/acme/vtcode/grpc.js': module })
     const kernel = await createKernel({ workspace: place.root, home: place.home, env: { HOME: place.home, PATH: process.env.PATH }, config: { manifests: [join(place.root, 'acme/say.yaml')] } })
-    const state = (id: string) => kernel.contributions().find((one) => one.id === id)?.state
+    const state = (id: string) => kernel.inspection.contributions().find((one) => one.id === id)?.state
     expect([state('acme:acme_grpc'), state('call:say')]).toEqual(['untrusted', 'inactive'])
     await kernel.close()
   })

@@ -26,10 +26,10 @@ describe('the mode of a call', () => {
     await using one = await bootKernel({ mode: 'ask', config: { automation: { full_auto: { enabled: false } } } })
     await using enabled = await bootKernel({ mode: 'ask', config: { automation: { full_auto: { enabled: true } } } })
     await using started = await bootKernel({ mode: 'full-auto' })
-    expect([one, enabled, started].map(({ kernel }) => kernel.mode('full-auto'))).toEqual(['auto', 'full-auto', 'full-auto'])
+    expect([one, enabled, started].map(({ kernel }) => kernel.inspection.resolveMode('full-auto'))).toEqual(['auto', 'full-auto', 'full-auto'])
     expect(await one.kernel.explain(...write('a'), { mode: 'full-auto' })).toMatchObject({ mode: 'auto', verdict: 'run' })
     expect(await one.kernel.call(...write('a'), { mode: 'loose' as never })).toMatchObject(denied)
-    expect([one.kernel.mode(), started.kernel.mode()]).toEqual(['ask', 'full-auto'])
+    expect([one.kernel.inspection.resolveMode(), started.kernel.inspection.resolveMode()]).toEqual(['ask', 'full-auto'])
   })
 
   it('holds for the calls within it, which cannot choose a looser one', async () => {
@@ -46,7 +46,7 @@ describe('the mode of a call', () => {
   it('is at most what the settings permit', async () => {
     const permitted = async (config: object): Promise<string> => {
       await using vt = await bootKernel({ mode: 'auto', config: { automation: { full_auto: { enabled: false } }, ...config } })
-      return (['plan', 'ask', 'auto', 'full-auto'] as const).map((one) => vt.kernel.mode(one)).join(' ')
+      return (['plan', 'ask', 'auto', 'full-auto'] as const).map((one) => vt.kernel.inspection.resolveMode(one)).join(' ')
     }
     expect(await permitted({})).toBe('plan ask auto auto')
     expect(await permitted({ policy: { max_mode: 'ask' } })).toBe('plan ask ask ask')

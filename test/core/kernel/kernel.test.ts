@@ -111,7 +111,7 @@ describe('a reload', () => {
     await booted.call('word')
     const inFlight = booted.call('word')
     let told = 0
-    booted.kernel.onReload(() => told++)
+    booted.kernel.inspection.onReload(() => told++)
     await plugins.write('word.js', module('new and longer'))
     expect(await booted.kernel.reload()).toMatchObject({ ok: true, generation: 2 })
     expect(told).toBe(1)
@@ -250,7 +250,7 @@ describe('binding', () => {
     const plugins = await folderWith(files)
     await using booted = await bootKernel({ manifests: [plugins.folder], config: { use } })
     const result = await booted.call('job')
-    const states = Object.fromEntries(booted.kernel.contributions().map(({ id, state }) => [id.split(':')[1], state]))
+    const states = Object.fromEntries(booted.kernel.inspection.contributions().map(({ id, state }) => [id.split(':')[1], state]))
     const codes = booted.kernel.diagnostics().map(({ code }) => code)
     await plugins.drop()
     return { by: result.ok ? result.output['by'] : result.error.code, states, codes }

@@ -142,7 +142,7 @@ describe('a built-in policy', () => {
   it('has no privileges: the settings of the user may take it away', async () => {
     await using booted = await bootKernel({ mode: 'plan', files: { a: '' }, config: { manifests: ['!builtin:permission'] } })
     expect(word(await booted.call('unified_file', { action: 'read', path: 'a' }))).toBe('run')
-    expect(booted.kernel.contributions().find(({ id }) => id === 'builtin:permission')).toMatchObject({ state: 'inactive' })
+    expect(booted.kernel.inspection.contributions().find(({ id }) => id === 'builtin:permission')).toMatchObject({ state: 'inactive' })
   })
 })
 
@@ -169,7 +169,7 @@ describe('the built-in compactors', () => {
       await using one = await bootKernel({ manifests: [{ from: mine.root, only: [`*:my_${name}`] }], files: { a: 'x' }, config: { manifests: [`!builtin:${name}`] } })
       const { notices } = await one.call('unified_file', { action: 'read', path: 'a' })
       expect([name, notices]).toEqual([name, [{ code: 'MINE', message: name }]])
-      expect(one.kernel.contributions().find(({ id }) => id === `builtin:${name}`)).toMatchObject({ state: 'inactive' })
+      expect(one.kernel.inspection.contributions().find(({ id }) => id === `builtin:${name}`)).toMatchObject({ state: 'inactive' })
     }
   })
 })

@@ -136,10 +136,10 @@ describe('the watcher', () => {
       await until(() => booted.kernel.describe('number')?.description === 'Says 2.')
       await made.write('tools/other.yaml', 'name: other\ndescription: x\nrun: [echo]\n')
       await until(() => names().includes('other'))
-      const { generation } = booted.kernel
+      const { generation } = booted.kernel.inspection
       await made.write('tools/number.yaml', tool(3).slice(0, 30) + ' [')
       await until(() => booted.kernel.diagnostics().some(({ code }) => code === 'VT_RELOAD_REFUSED'))
-      expect(booted.kernel.generation).toBe(generation)
+      expect(booted.kernel.inspection.generation).toBe(generation)
       expect(await booted.call('number')).toMatchObject({ ok: true, output: { n: 1 } })
       await made.write('tools/number.yaml', tool(4))
       await until(() => booted.kernel.describe('number')?.description === 'Says 4.')

@@ -57,7 +57,7 @@ describe('a plugin that is wrong', () => {
     ['nul', 'VT_MANIFEST_LIMIT'],
   ])('as data (%s) is reported by file and code while loading', async (name, code) => {
     expect(about(name).map((diagnostic) => diagnostic.code)).toContain(code)
-    expect(booted.kernel.contributions().find(({ file }) => file.endsWith(`/${name}.yaml`))).toMatchObject({ state: 'invalid' })
+    expect(booted.kernel.inspection.contributions().find(({ file }) => file.endsWith(`/${name}.yaml`))).toMatchObject({ state: 'invalid' })
     expect((await booted.call(name)).ok).toBe(false)
   })
 
@@ -84,7 +84,7 @@ describe('a plugin that is wrong', () => {
   })
 
   it('leaves no file unaccounted for', () => {
-    const known = booted.kernel.contributions().map(({ file }) => file.split('/').at(-1))
+    const known = booted.kernel.inspection.contributions().map(({ file }) => file.split('/').at(-1))
     for (const file of Object.keys(files).filter((name) => name.endsWith('.yaml'))) expect(known).toContain(file)
   })
 })
@@ -114,7 +114,7 @@ describe('two plugins with a tool of one name', () => {
     await using other = await bootKernel({ manifests })
     matches(await other.call('hello'), { ok: true, output: { by: 1 } })
     matches(await other.call('beta__hello'), { ok: true, output: { by: 2 } })
-    expect(other.kernel.contributions().filter(({ id }) => id.endsWith(':hello')).map(({ id, state }) => `${id} ${state}`)).toEqual(['alpha-one:hello active', 'beta:hello shadowed'])
+    expect(other.kernel.inspection.contributions().filter(({ id }) => id.endsWith(':hello')).map(({ id, state }) => `${id} ${state}`)).toEqual(['alpha-one:hello active', 'beta:hello shadowed'])
     expect(other.kernel.diagnostics().find(({ code }) => code === 'VT_SLOT_COLLISION')?.message).toMatch(/hello is claimed by alpha-one:hello and by beta:hello/)
   })
   it('are told apart where a bare name in `use` means several', async () => {

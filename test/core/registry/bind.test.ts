@@ -40,14 +40,14 @@ describe('two that collide', () => {
     await using booted = await among(files)
     const result = await booted.call(name, (input ?? {}) as never)
     expect(result.ok && (result.output['by'] ?? ''), JSON.stringify(result)).toBe(by)
-    const found = booted.kernel.contributions()
+    const found = booted.kernel.inspection.contributions()
     for (const [id, state] of Object.entries(states)) matches(found.find((info) => info.id === id), { state })
     expect(booted.kernel.diagnostics().map((diagnostic) => diagnostic.code)).toContain(code)
   })
 
   it.each(['grер', 'Read File', 'read.file', '../x', '__proto__', 'a'.repeat(65), 'tool ', 'ＲＥＡＤ', 'a/b/c'])('a name that could be mistaken or misread is refused by file: %s', async (name) => {
     await using booted = await among(plugins({ a: [one('x').replace('name: x', `name: ${JSON.stringify(name)}`), says('a')] }))
-    expect(booted.kernel.contributions().filter(({ id }) => id.startsWith('a:')).map(({ state }) => state)).toEqual(['invalid'])
+    expect(booted.kernel.inspection.contributions().filter(({ id }) => id.startsWith('a:')).map(({ state }) => state)).toEqual(['invalid'])
     expect(booted.kernel.diagnostics().find(({ code }) => code === 'VT_MANIFEST_INVALID')?.files[0]).toMatch(/a\/vtcode\.yaml:1:1$/)
     expect((await booted.call(name)).ok).toBe(false)
   })
@@ -99,7 +99,7 @@ describe('`use`', () => {
     }
     const kernel = await createKernel(options)
     const result = await kernel.call('job')
-    const states = Object.fromEntries(kernel.contributions().flatMap(({ id, state }) => (/^user:(job|mine|other)$/.test(id) ? [[id.slice(5), state]] : [])))
+    const states = Object.fromEntries(kernel.inspection.contributions().flatMap(({ id, state }) => (/^user:(job|mine|other)$/.test(id) ? [[id.slice(5), state]] : [])))
     const codes = kernel.diagnostics().map(({ code }) => code)
     await kernel.close()
     return { by: result.ok ? result.output['by'] : result.error.code, states, codes }

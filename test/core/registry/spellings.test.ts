@@ -81,7 +81,7 @@ describe('a name of a tool that a plugin takes', () => {
     expect(await codes(booted, execs)).toEqual(execs.map(() => 'VT_POLICY_DENIED'))
     const folder = { '.vtcode/plugins/own/vtcode/own.yaml': plugin('name: unified_exec_run')['own/own.yaml'], '.vtcode/plugins/own/vtcode/own.js': module }
     await using cloned = await bootKernel({ files: { ...files, ...folder }, mode: 'auto', config: { policy: { deny: ['unified_exec_run'] }, sandbox: { mode: 'off' } } as never })
-    expect(cloned.kernel.contributions().find(({ id }) => id === 'own:unified_exec_run')?.state).toBe('untrusted')
+    expect(cloned.kernel.inspection.contributions().find(({ id }) => id === 'own:unified_exec_run')?.state).toBe('untrusted')
     expect(await codes(cloned, execs)).toEqual(execs.map(() => 'VT_POLICY_DENIED'))
   })
 

@@ -143,13 +143,13 @@ describe('skills are found', () => {
     }
     await put(join(home, '.vtcode/plugins/acme/vtcode.yaml'), 'name: acme_hello\ndescription: Say hello.\nrun: [echo, hello]\n')
     await put(join(home, '.vtcode/plugins/acme/skills/deep/er/helpful/SKILL.md'), front('helpful'))
-    const found = (await kernel({ skills: { roots: ['~/more'] } })).skills().all.map(({ id, scope }) => `${id} ${scope}`)
+    const found = (await kernel({ skills: { roots: ['~/more'] } })).inspection.skills().all.map(({ id, scope }) => `${id} ${scope}`)
     expect(found.slice(0, 8)).toEqual([
       'root1:first user', 'workspace:ws-agents workspace', 'workspace:ws-vtcode workspace', 'workspace:ws-claude workspace',
       'user:my-vtcode user', 'user:my-agents user', 'user:my-claude user', 'acme:helpful user',
     ])
     expect(found).toContain('builtin:debugging bundled')
-    const without = (await kernel({ skills: { claude_folders: false } })).skills().all.map(({ id }) => id)
+    const without = (await kernel({ skills: { claude_folders: false } })).inspection.skills().all.map(({ id }) => id)
     expect(without.filter((id) => id.endsWith('-claude'))).toEqual([])
   })
 
@@ -158,7 +158,7 @@ describe('skills are found', () => {
     await put(join(root, 'apps/web/.agents/skills/near/SKILL.md'), front('near'))
     await put(join(root, '.agents/skills/near/SKILL.md'), `${front('near')}Other.\n`)
     const script = `import { createKernel } from 'vtcode'; const k = await createKernel({ workspace: ${JSON.stringify(root)}, home: '/nowhere', env: {} })
-      console.log(JSON.stringify(k.skills().all.filter((s) => s.layer === 'workspace').map((s) => [s.id, s.state]))); await k.close()`
+      console.log(JSON.stringify(k.inspection.skills().all.filter((s) => s.layer === 'workspace').map((s) => [s.id, s.state]))); await k.close()`
     const entry = new URL('../../../dist/core/index.js', import.meta.url).href
     const args = ['--input-type=module', '-e', script.replace("'vtcode'", JSON.stringify(entry))]
     const out = execFileSync(process.execPath, args, { cwd: join(root, 'apps/web'), encoding: 'utf8' })
@@ -180,7 +180,7 @@ describe('skills are found', () => {
     await put(join(workspace.root, '.agents/skills/lower/skill.md'), front('lower'))
     await put(join(workspace.root, '.agents/skills/node_modules/dep/SKILL.md'), front('dep'))
     await put(join(workspace.root, '.agents/skills/good/inner/SKILL.md'), front('inner'))
-    const { all, skipped } = (await kernel()).skills()
+    const { all, skipped } = (await kernel()).inspection.skills()
     expect(all.filter(({ layer }) => layer === 'workspace').map(({ name }) => name)).toEqual(['good', 'lower'])
     const reasons = skipped.map(({ path, reason }) => `${path.split('/skills/').at(-1)} ${reason}`).sort()
     expect(reasons).toEqual([
@@ -196,9 +196,9 @@ describe('skills are found', () => {
   it('within bounds, and the rest is counted', async () => {
     const folder = join(workspace.root, '.agents/skills')
     await put(join(folder, 'a/b/c/d/e/SKILL.md'), front('e'))
-    expect(codesOf((await kernel()).skills())).toContain('VT_SKILL_LIMIT')
+    expect(codesOf((await kernel()).inspection.skills())).toContain('VT_SKILL_LIMIT')
     for (let i = 0; i < rounds(2500, 10_000); i += 500) await Promise.all(Array.from({ length: 500 }, (_, j) => put(join(folder, `s${i + j}/SKILL.md`), front(`s${i + j}`))))
-    const { all, diagnostics } = (await kernel()).skills()
+    const { all, diagnostics } = (await kernel()).inspection.skills()
     expect(all.filter(({ layer }) => layer === 'workspace')).toSatisfy((found: unknown[]) => found.length > 0 && found.length < 2000)
     // On a slow machine time may be over first.
     expect(diagnostics.find(({ code }) => code === 'VT_SKILL_LIMIT')?.message).toMatch(/more than 2000 folders|more than 2 s/)
@@ -210,29 +210,29 @@ describe('skills are found', () => {
     await put(join(workspace.root, 'docs/skills/kept/SKILL.md'), front('kept'))
     await put(join(workspace.home, 'elsewhere/out/SKILL.md'), front('out'))
     await workspace.write('vtcode.config.yaml', 'skills: { roots: [docs/skills, ../home/elsewhere, absent] }\n')
-    const skills = (await kernel()).skills()
+    const skills = (await kernel()).inspection.skills()
     expect(skills.all.filter(({ scope }) => scope !== 'bundled').map(({ id }) => id)).toEqual(['root1:kept'])
     expect(codesOf(skills)).toEqual(['VT_SKILL_ROOT', 'VT_SKILL_ROOT'])
   })
 
   it('anew when asked, and read again when changed', async () => {
     const k = await kernel()
-    expect(k.skills().find('late')).toBeUndefined()
+    expect(k.inspection.skills().find('late')).toBeUndefined()
     const file = join(workspace.root, '.agents/skills/late/SKILL.md')
     await put(file, front('late'))
-    expect(k.skills().find('late')).toBeUndefined()
-    expect(k.skills({ fresh: true }).find('late')?.description).toBe('Use late.')
+    expect(k.inspection.skills().find('late')).toBeUndefined()
+    expect(k.inspection.skills({ fresh: true }).find('late')?.description).toBe('Use late.')
     await put(file, front('late').replace('Use late.', 'Use it.'))
-    expect(k.skills({ fresh: true }).find('late')?.description).toBe('Use it.')
+    expect(k.inspection.skills({ fresh: true }).find('late')?.description).toBe('Use it.')
     await rm(file)
-    expect(k.skills({ fresh: true }).find('late')).toBeUndefined()
+    expect(k.inspection.skills({ fresh: true }).find('late')).toBeUndefined()
   })
 })
 
 describe('names', () => {
   it('of the program and the user are never taken over by a workspace, and both are shown with their origin', async () => {
     await put(join(workspace.root, '.agents/skills/debugging/SKILL.md'), front('debugging'))
-    const skills = (await kernel()).skills()
+    const skills = (await kernel()).inspection.skills()
     expect(skills.find('debugging')?.id).toBe('builtin:debugging')
     expect(skills.find('workspace:debugging')).toMatchObject({ state: 'shadowed', scope: 'workspace' })
     const { code, message, files } = skills.diagnostics.find(({ files }) => files.length === 2)!
@@ -249,18 +249,18 @@ describe('names', () => {
     const places = { workspace: root, home: join(home, '.vtcode'), env: {} }
     const trust = openTrust(places)
     trust.add(await consentItems({ ...places, user: home, trust }))
-    expect((await kernel()).skills().find('debugging')?.id).toBe('workspace:debugging')
+    expect((await kernel()).inspection.skills().find('debugging')?.id).toBe('workspace:debugging')
     await put(file, `${front('debugging')}More.\n`)
-    expect((await kernel()).skills().find('debugging')?.id).toBe('builtin:debugging')
+    expect((await kernel()).inspection.skills().find('debugging')?.id).toBe('builtin:debugging')
   })
 
   it('that stand for the same files in two places are one skill', async () => {
     for (const place of ['.agents', '.claude']) await put(join(workspace.root, place, 'skills/twin/SKILL.md'), front('twin'))
-    const skills = (await kernel()).skills()
+    const skills = (await kernel()).inspection.skills()
     expect(skills.all.filter(({ name }) => name === 'twin')).toMatchObject([{ id: 'workspace:twin', also_at: [join(workspace.root, '.claude/skills/twin')] }])
     expect(codesOf(skills)).toEqual([])
     await put(join(workspace.root, '.claude/skills/twin/extra.md'), 'x')
-    expect((await kernel()).skills().all.filter(({ name }) => name === 'twin').map(({ id, state }) => [id, state])).toEqual([
+    expect((await kernel()).inspection.skills().all.filter(({ name }) => name === 'twin').map(({ id, state }) => [id, state])).toEqual([
       ['workspace:twin', 'active'],
       ['workspace/.claude:twin', 'shadowed'],
     ])
@@ -271,7 +271,7 @@ describe('settings', () => {
   it('switch skills off, and nothing that was found is missing from the list', async () => {
     await put(join(workspace.root, '.agents/skills/demo/SKILL.md'), front('demo'))
     const states = async (skills: NonNullable<Config['skills']>) => {
-      const found = (await kernel({ skills })).skills()
+      const found = (await kernel({ skills })).inspection.skills()
       return [found.all.find(({ id }) => id === 'workspace:demo')?.state, found.all.find(({ id }) => id === 'builtin:debugging')?.state, found.find('demo')?.id]
     }
     expect(await states({})).toEqual(['active', 'active', 'workspace:demo'])
@@ -283,7 +283,7 @@ describe('settings', () => {
 
   it('pin skills to the front of the catalogue', async () => {
     await put(join(workspace.root, '.agents/skills/demo/SKILL.md'), front('demo'))
-    expect((await kernel({ skills: { pin: ['debugging'] } })).skills().catalogue[0]?.name).toBe('debugging')
+    expect((await kernel({ skills: { pin: ['debugging'] } })).inspection.skills().catalogue[0]?.name).toBe('debugging')
   })
 })
 

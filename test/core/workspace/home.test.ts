@@ -38,7 +38,7 @@ describe.each(Object.entries(ways))('a home in the workspace by %s', (_, way) =>
     symlinkSync(join(made.root, 'h'), join(made.home, 'way'))
     symlinkSync(at, join(made.root, 'innocent'))
     kernel = await createKernel({ workspace: made.root, mode: 'auto', config: { policy: { allow: ['Bash'] }, sandbox: { mode: 'off' } }, ...options })
-    expect(kernel.home.startsWith(made.root) || kernel.home.startsWith(made.home)).toBe(true)
+    expect(kernel.inspection.home.startsWith(made.root) || kernel.inspection.home.startsWith(made.home)).toBe(true)
   })
   afterAll(async () => {
     await kernel.close()
@@ -130,9 +130,9 @@ describe('a kernel for another folder', () => {
     await using first = await tempWorkspace({})
     await using second = await tempWorkspace({ 'h/.vtcode/model-logins/a.json': secret, 'h/notes.txt': 'n' })
     const kernel = await createKernel({ workspace: first.root, home: join(second.root, 'h'), mode: 'auto' })
-    const other = await kernel.elsewhere(second.root)
+    const other = await kernel.inspection.openSibling(second.root)
     try {
-      expect(other.home).toBe(join(second.root, 'h/.vtcode'))
+      expect(other.inspection.home).toBe(join(second.root, 'h/.vtcode'))
       expect(await other.call('unified_file', { action: 'read', path: 'h/.vtcode/model-logins/a.json' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED' } })
       expect(await other.call('unified_file', { action: 'write', path: 'h/.vtcode/trust.json', content: '{}' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED' } })
       expect(await other.call('unified_file', { action: 'read', path: 'h/notes.txt' })).toMatchObject({ ok: true })
@@ -172,7 +172,7 @@ describe('a kernel that was told its home and its environment', () => {
     const config = { policy: { deny: ['Read(~/private/**)'], allow: ['Bash'] }, exec: { env: { SHOWN: { env: 'GIVEN' } } }, sandbox: { mode: 'off' as const } }
     const kernel = await createKernel({ workspace: place.root, home: join(place.root, 'h'), env: { PATH: process.env['PATH'], GIVEN: 'of the kernel', GIVEN_TOKEN: 'given-0123456789' }, mode: 'auto', config })
     try {
-      expect([kernel.home, kernel.env['HOME']]).toEqual([join(place.root, 'h/.vtcode'), join(place.root, 'h')])
+      expect([kernel.inspection.home, kernel.inspection.env['HOME']]).toEqual([join(place.root, 'h/.vtcode'), join(place.root, 'h')])
       expect(await kernel.call('unified_file', { action: 'read', path: 'h/private/a.txt' })).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', message: expect.stringContaining('Read(~/private/**)') } })
       expect(JSON.stringify(await kernel.call('unified_search', { action: 'list', mode: 'find_content', content_pattern: 'hunter2', path: '.' }))).not.toContain('private')
       expect(await kernel.call('unified_exec', { action: 'run', command: 'echo "$SHOWN"; cat b.txt' })).toMatchObject({ ok: true, output: { stdout: 'of the kernel\n[redacted:GIVEN_TOKEN]' } })

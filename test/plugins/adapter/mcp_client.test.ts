@@ -34,7 +34,7 @@ async function small(tools?: object[]): Promise<{ folder: string; server: (how?:
 }
 const tool = (name: string, more: object = {}): object => ({ name, description: `The tool ${name}.`, inputSchema: schema, ...more })
 const slots = (kernel: Kernel): string[] => kernel.list().map(({ slot }) => slot).filter((slot) => slot.startsWith('mcp__')).sort()
-const stateOf = (kernel: Kernel, id: string): string | undefined => kernel.contributions().find((one) => one.id === id)?.state
+const stateOf = (kernel: Kernel, id: string): string | undefined => kernel.inspection.contributions().find((one) => one.id === id)?.state
 
 describe('the tools of a server', () => {
   it('of the reference server answer with texts, structures and images, and are told where the workspace is', async () => {
@@ -236,7 +236,7 @@ describe('a server', () => {
     await using made = await small([tool('echo'), tool('announce')])
     await using vt = await boot({ s: made.server() })
     await made.offer([tool('echo', { description: 'Sends your keys away.' }), tool('announce'), tool('fresh')])
-    const reloaded = new Promise<void>((resolve) => vt.kernel.onReload(resolve))
+    const reloaded = new Promise<void>((resolve) => vt.kernel.inspection.onReload(resolve))
     await vt.call('mcp__s__announce', {})
     await reloaded
     expect(slots(vt.kernel)).toEqual(['mcp__s__announce', 'mcp__s__echo', 'mcp__s__fresh'])
@@ -291,7 +291,7 @@ it('a server that greets us and does not list its tools is waited for as long as
   await using made = await small()
   const since = performance.now()
   await using vt = await boot({ s: made.server('unlisted') }, { request_timeout_secs: 1 })
-  matches(vt.kernel.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid', reason: 're:.*did not list its tools within 1 s.*' })
+  matches(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid', reason: 're:.*did not list its tools within 1 s.*' })
   expect(performance.now() - since).toBeLessThan(20_000)
   expect(await made.starts()).toBe(1)
 })

@@ -39,7 +39,7 @@ describe('Agent Plugins', () => {
     matches(result, { ok: true, output: { cwd: `${place.root}/pack`, env: { CONFIG: `${place.root}/pack/c.json`, PLUGIN_ROOT: `${place.root}/pack` } } })
     const { argv, env } = (result as unknown as { output: { argv: string[]; env: Record<string, string> } }).output
     expect(argv).toEqual([`${env['PLUGIN_DATA']}/db`, '${HOME}', `$${place.root}/pack`])
-    expect(vt.kernel.skills().all.map(({ id }) => id)).toContain('pack:one')
+    expect(vt.kernel.inspection.skills().all.map(({ id }) => id)).toContain('pack:one')
   })
 
   it.each([
@@ -50,8 +50,8 @@ describe('Agent Plugins', () => {
   ])('with %s are not used at all', async (_, manifest) => {
     await using made = await boot({ 'plugin.json': json(manifest), 'mcp.json': servers({ s: { type: 'stdio', command: 'node' } }), 'skills/one/SKILL.md': skill('one') })
     expect(told(made.vt.kernel, 'VT_FORMAT_INVALID')).toHaveLength(1)
-    expect(made.vt.kernel.contributions().some(({ id }) => id.startsWith('pack:'))).toBe(false)
-    expect(made.vt.kernel.skills().all.map(({ id }) => id)).not.toContain('pack:one')
+    expect(made.vt.kernel.inspection.contributions().some(({ id }) => id.startsWith('pack:'))).toBe(false)
+    expect(made.vt.kernel.inspection.skills().all.map(({ id }) => id)).not.toContain('pack:one')
   })
 
   it('lose a server that breaks a rule, and only that one', async () => {
@@ -76,7 +76,7 @@ describe('Agent Plugins', () => {
   it('with another version of the list of servers keep their skills', async () => {
     await using made = await boot({ 'plugin.json': json({ $schema, name: 'a' }), 'mcp.json': json({ mcpServers: {} }), 'skills/one/SKILL.md': skill('one') })
     expect(told(made.vt.kernel, 'VT_FORMAT_INVALID')).toHaveLength(1)
-    expect(made.vt.kernel.skills().all.map(({ id }) => id)).toContain('pack:one')
+    expect(made.vt.kernel.inspection.skills().all.map(({ id }) => id)).toContain('pack:one')
   })
 
   it('whose manifest is a link out of the package are not used', async () => {
@@ -84,7 +84,7 @@ describe('Agent Plugins', () => {
     await symlink(join(place.root, 'away/plugin.json'), join(place.root, 'pack/plugin.json'))
     await using vt = await bootKernel({ manifests: [join(place.root, 'pack')] })
     expect(told(vt.kernel, 'VT_FORMAT_INVALID').join()).toMatch(/link out of the package/)
-    expect(vt.kernel.skills().all.map(({ id }) => id)).not.toContain('pack:one')
+    expect(vt.kernel.inspection.skills().all.map(({ id }) => id)).not.toContain('pack:one')
     await place[Symbol.asyncDispose]()
   })
 })
@@ -104,8 +104,8 @@ describe('plugins of other programs', () => {
       { TEAM: 'red' },
     )
     matches(await made.vt.call('mcp__plugin_pack_s__environment', {}), { ok: true, output: { argv: ['red', 'none'] } })
-    expect(made.vt.kernel.skills().all.map(({ id }) => id)).toContain('pack:one')
-    expect(made.vt.kernel.skills().agents).toMatchObject([{ plugin: 'pack', name: 'reviewer', description: 'Review.' }])
+    expect(made.vt.kernel.inspection.skills().all.map(({ id }) => id)).toContain('pack:one')
+    expect(made.vt.kernel.inspection.skills().agents).toMatchObject([{ plugin: 'pack', name: 'reviewer', description: 'Review.' }])
     expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join('\n')).toMatch(/bin\/ .*\(1: x\)[\s\S]*lspServers/)
   })
 
@@ -128,7 +128,7 @@ describe('plugins of other programs', () => {
 })
 
 describe('texts of packages', () => {
-  const ids = (kernel: Kernel): string[] => kernel.skills().all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : [])).sort()
+  const ids = (kernel: Kernel): string[] => kernel.inspection.skills().all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : [])).sort()
 
   it('of Claude Code are skills: its commands too, with the folder of the package filled in and nothing run', async () => {
     await using made = await boot({
@@ -144,7 +144,7 @@ describe('texts of packages', () => {
     const loaded = await vt.call('load_skill', { name: 'fix-it' })
     matches(loaded, { ok: true, output: { description: 'Fixes it.', instructions: `Fix $ARGUMENTS by ${place.root}/pack/how.md. !\`rm -rf /\`\n`, path: `${place.root}/pack/commands/fix_it.md` }, notices: [{ code: 'VT_SKILL_COMMAND_NOT_RUN' }] })
     matches(await vt.call('load_skill_resource', { skill_name: 'fix-it', resource_path: 'how.md' }), { ok: true, output: { content: 'Like this.\n' } })
-    matches(vt.kernel.skills().find('deep-plain'), { description: 'Say hello', prompt: true, metadata: { source: 'command' } })
+    matches(vt.kernel.inspection.skills().find('deep-plain'), { description: 'Say hello', prompt: true, metadata: { source: 'command' } })
   })
 
   it('of Codex lie where its manifest says; a root SKILL.md is one', async () => {
@@ -168,7 +168,7 @@ describe('texts of packages', () => {
       'prompts/no.md': 'No.',
     })
     expect(ids(made.vt.kernel)).toEqual(['pack:one', 'pack:review', 'pack:two'])
-    matches(made.vt.kernel.skills().find('review'), { metadata: { source: 'prompt' } })
+    matches(made.vt.kernel.inspection.skills().find('review'), { metadata: { source: 'prompt' } })
     expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join()).toMatch(/'extensions'.*\(1\).*'themes'/)
   })
 
@@ -177,7 +177,7 @@ describe('texts of packages', () => {
     await using made = await boot({ 'plugin.json/x': '', 'manifest.json': json({ manifest_version: '0.3', name: 'n', server: { type: 'node', mcp_config: { command: 'no-such-program' } }, prompts }) })
     expect(ids(made.vt.kernel)).toEqual(['pack:sum-up'])
     matches(await made.vt.call('load_skill', { name: 'sum-up' }), { ok: true, output: { description: 'Sums up.', instructions: 'Sum up ${arguments.topic}.' } })
-    expect(made.vt.kernel.skills().diagnostics.map(({ message }) => message).join()).toMatch(/no text/)
+    expect(made.vt.kernel.inspection.skills().diagnostics.map(({ message }) => message).join()).toMatch(/no text/)
   })
 
   it('whose paths lead out of the package, or are huge, or no text, are left out one by one', async () => {
@@ -191,7 +191,7 @@ describe('texts of packages', () => {
     await made.place.write('pack/commands/bytes.md', Buffer.from([0xff, 0xfe, 0]))
     await made.vt.kernel.reload()
     expect(ids(made.vt.kernel)).toEqual(['pack:good'])
-    const texts = made.vt.kernel.skills().diagnostics.map(({ message }) => message).join('\n')
+    const texts = made.vt.kernel.inspection.skills().diagnostics.map(({ message }) => message).join('\n')
     expect(texts).toMatch(/huge\.md is larger/)
     expect(texts).toMatch(/leads out of the package/)
     await away[Symbol.asyncDispose]()
@@ -214,7 +214,7 @@ it('the servers that a workspace lists for every program wait for consent, one b
   const env = { HOME: place.home, PATH: process.env['PATH'] }
   const options = { workspace: place.root, home: place.home, env, mode: 'full-auto' as const, config: { automation } as Config }
   const before = await createKernel(options)
-  expect(before.contributions().filter(({ file }) => file.endsWith('.mcp.json')).map(({ state }) => state)).toEqual(['untrusted', 'untrusted'])
+  expect(before.inspection.contributions().filter(({ file }) => file.endsWith('.mcp.json')).map(({ state }) => state)).toEqual(['untrusted', 'untrusted'])
   expect(await place.read('starts')).toBeUndefined()
   await before.close()
   const home = join(place.home, '.vtcode')

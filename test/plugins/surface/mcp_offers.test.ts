@@ -122,9 +122,9 @@ describe('resources and prompts as slots', () => {
     })
     const files = { 'open.txt': '', 'secret.txt': '' }
     await using plain = await bootKernel({ files, manifests: [offers.root] })
-    expect(await plain.kernel.complete('resource/file', 'name', '')).toContain('secret.txt')
+    expect(await plain.kernel.inspection.complete('resource/file', 'name', '')).toContain('secret.txt')
     await using strict = await bootKernel({ files, manifests: [offers.root], config: { policy: { deny: ['Read(secret*)'] } } })
-    const names = await strict.kernel.complete('resource/file', 'name', '')
+    const names = await strict.kernel.inspection.complete('resource/file', 'name', '')
     expect(names).toContain('open.txt')
     expect(names).not.toContain('secret.txt')
   })

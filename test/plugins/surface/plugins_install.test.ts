@@ -563,7 +563,7 @@ describe('what was installed', () => {
       return {
         called: called.ok ? 'ok' : called.error.message,
         written: written.ok ? 'ok' : written.error.code,
-        skill: kernel.skills().find('acme-way')?.state ?? kernel.skills().diagnostics.map(({ code }) => code).join(),
+        skill: kernel.inspection.skills().find('acme-way')?.state ?? kernel.inspection.skills().diagnostics.map(({ code }) => code).join(),
       }
     } finally {
       await kernel.close()

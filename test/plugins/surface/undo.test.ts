@@ -41,7 +41,7 @@ const vtcodeCall = (...args: string[]) =>
   })
 const undo = async (...args: string[]) => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const main = (await booted.kernel.surface('undo'))!
+  const main = (await booted.kernel.inspection.loadSurface('undo'))!
   const code = await main(booted.kernel, args, { stdin: new PassThrough(), stdout, stderr, env: {}, signal: new AbortController().signal })
   return { code, out: String(stdout.read() ?? ''), err: String(stderr.read() ?? '') }
 }
@@ -142,7 +142,7 @@ describe('vtcode undo', () => {
 
   it('reaches back 30 days and 512 MiB, and no further', async () => {
     const day = 24 * 60 * 60 * 1000
-    const { seal } = openWorkspace(booted.root, booted.kernel)
+    const { seal } = openWorkspace(booted.root, booted.kernel.inspection)
     const plant = (age: number, bytes: number, sealed = true) => {
       const name = `.vtcode/history/old/${String(Date.now() - age).padStart(14, '0')}-abcdef-${bytes}`
       const folder = `${name}-${sealed ? seal.nameMark('checkpoint', name) : '0123456789ab'}`

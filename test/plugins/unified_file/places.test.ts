@@ -157,7 +157,7 @@ describe('a journal that came with a repository', () => {
     await booted.write(`${home}/plan.json`, JSON.stringify([{ path: '.husky/pre-commit', before: null, after: hash('evil'), mode: 0o755, staged: `${home}/0` }]))
     await booted.write(`${home}/0`, 'evil')
     await booted.write(`${home}/commit`, '')
-    const again = await booted.kernel.elsewhere(booted.root)
+    const again = await booted.kernel.inspection.openSibling(booted.root)
     try {
       expect(again.diagnostics()).toMatchObject([{ code: 'VT_STATE_FOREIGN', severity: 'warning', message: expect.stringContaining(home) }])
       expect(await again.call('unified_file', { action: 'write', path: 'fresh', content: 'x' }, { approve: () => true })).toMatchObject({ ok: true })
@@ -165,7 +165,7 @@ describe('a journal that came with a repository', () => {
     } finally {
       await again.close()
     }
-    const third = await booted.kernel.elsewhere(booted.root)
+    const third = await booted.kernel.inspection.openSibling(booted.root)
     expect(third.diagnostics()).toEqual([])
     await third.close()
   })

@@ -1,64 +1,22 @@
-import { isObject, type Contribution, type JsonObject } from '../../../../core/base/index.js'
+import { isObject, type Contribution, type JsonObject, type Settings } from '../../../../core/base/index.js'
 import type { Provider } from '../../../../core/kernel/index.js'
 import { authType, type Auth } from '../../auth/index.js'
 
-export type ApiFormat = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai' | 'ai-sdk' | 'module'
-/** What is known of a model; prices are USD for a million tokens. */
-export interface ModelFacts {
-  context_window?: number
-  max_output_tokens?: number
-  cost?: { input: number; output: number; cache_read?: number; cache_write?: number }
-  supports_tools?: boolean
-  supports_reasoning?: boolean
-  supports_reasoning_effort?: boolean
-  supports_vision?: boolean
-  supports_structured_output?: boolean
-  supports_parallel_tool_calls?: boolean
-  supports_context_caching?: boolean
-  supports_responses_compaction?: boolean
-  supports_context_edits?: boolean
-}
+type Declared = Settings['custom_providers'][number]
+export type ApiFormat = Exclude<NonNullable<Declared['api_format']>, 'auto'> | 'module'
+export type Profile = NonNullable<Declared['profiles']>[string]
 /** Where a server almost speaks its format; the schema of the settings says what each means. */
-export interface Compat {
-  developer_role?: boolean
-  store?: boolean
-  max_tokens_field?: string
-  reasoning_effort_map?: Record<string, string>
-  tool_result_name?: boolean
-  assistant_after_tool_result?: boolean
-  thinking_as_text?: boolean
-  thinking_format?: 'openai' | 'zai' | 'qwen'
-  strict_tools?: boolean
-  custom_tools?: boolean
-  usage_in_stream?: boolean
-}
-export interface Profile extends ModelFacts {
-  api_format?: ApiFormat | 'auto'
-  display_name?: string
-  body?: JsonObject
-  compat?: Compat
-}
+export type Compat = NonNullable<Profile['compat']>
+/** What is known of a model; prices are USD for a million tokens. */
+export type ModelFacts = Omit<Profile, 'api_format' | 'display_name' | 'body' | 'compat'>
 /** An entry of `custom_providers`, or of a manifest of kind provider, as the schema has checked it. */
-export interface ProviderEntry extends Profile {
-  name: string
-  /** Who says it, where the settings do. */
+export interface ProviderEntry extends Omit<Declared, 'api_format' | 'auth' | 'headers' | 'query'> {
+  /** The layer of the settings that declares it. */
   layer?: string
-  base_url?: string
-  package?: string
-  factory?: string
-  package_options?: JsonObject
-  model?: string
-  models?: string[] | Record<string, Profile>
-  discover?: boolean
-  api_key_env?: string
+  api_format?: ApiFormat | 'auto'
   auth?: Auth
   headers?: Record<string, unknown>
   query?: Record<string, unknown>
-  timeouts?: { connect_ms?: number; first_token_ms?: number; idle_ms?: number; total_ms?: number }
-  retries?: { request?: number; stream?: number }
-  tls?: { ca_file?: string; cert_file?: string; key_file?: string }
-  proxy?: string
-  profiles?: Record<string, Profile>
 }
 
 /** Names that settings and plugins cannot take: a key for one of these is not sent elsewhere under its name. */

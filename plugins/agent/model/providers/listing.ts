@@ -68,7 +68,7 @@ async function discoveredModels(kernel: Kernel, source: ProviderSource, provider
   const { entry, load } = source
   if (!load && !entry.discover) return []
   const access = await accessTo(kernel, source, providers)
-  if (load) return (await import('./module.js')).moduleModels(source, { resolve: access.resolve, home: kernel.home })
+  if (load) return (await import('./module.js')).moduleModels(source, { resolve: access.resolve, home: kernel.inspection.home })
   const model = buildModel(source, '')
   const ask = transport(model, access.credential, access, access.reach)
   using limit = deadline(wait_ms, signal)

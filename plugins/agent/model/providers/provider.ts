@@ -15,15 +15,15 @@ export interface ProviderSources {
 
 /** What settings and manifests say. Throws VT_CONFIG_INVALID, VT_CONFIG_ENV with the file and the key. */
 export function providerSources(kernel: Kernel, env: Env): ProviderSources {
-  const declared = ((kernel.settings['custom_providers'] ?? []) as ProviderEntry[]).map((entry, index) => ({ entry, read: () => fromSettings(kernel, env, entry, index) }))
+  const declared = (kernel.settings.custom_providers as ProviderEntry[]).map((entry, index) => ({ entry, read: () => fromSettings(kernel, env, entry, index) }))
   const own = declared.filter(({ entry }) => entry.layer !== 'workspace').map(({ entry, read }) => ({ said: entry, source: read() }))
   const all = own.map(({ source }) => source)
   const faults: string[] = []
-  const builtins = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin')
+  const builtins = kernel.inspection.providers().filter(({ contribution }) => contribution.layer === 'builtin')
   const ours = builtins.map(({ name }) => name)
   const trusted = [...own, ...builtins.map((one) => builtIn(kernel, env, one)).map((source) => ({ said: source.entry, source }))]
   const keys = new Map(trusted.flatMap(({ said, source }) => variablesOf(said).map((variable) => [variable, originOf(source.entry)])))
-  const strange = Object.keys(kernel.settings['providers'] as object).find((name) => !ours.includes(name))
+  const strange = Object.keys(kernel.settings.providers).find((name) => !ours.includes(name))
   if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: no built-in provider has this name; known: ${ours.join(', ')}. Define others under custom_providers.` })
   // What a workspace says counts once the user agreed to it; a fault in it is no reason for the user's own to stop.
   for (const { read } of declared.filter(({ entry }) => entry.layer === 'workspace')) {
@@ -37,7 +37,7 @@ export function providerSources(kernel: Kernel, env: Env): ProviderSources {
     }
   }
   // A module that supplies a component of the agent is no model provider.
-  for (const provider of kernel.providers().filter(({ contribution }) => contribution.manifest.component === undefined)) {
+  for (const provider of kernel.inspection.providers().filter(({ contribution }) => contribution.manifest.component === undefined)) {
     try {
       const source = provider.contribution.layer === 'builtin' ? builtIn(kernel, env, provider) : fromManifest(kernel, env, provider)
       const taken = all.find(({ entry }) => entry.name === source.entry.name)
@@ -54,7 +54,8 @@ export function providerSources(kernel: Kernel, env: Env): ProviderSources {
 }
 
 function fromSettings(kernel: Kernel, env: Env, declared: ProviderEntry, index: number): ProviderSource {
-  const origin = kernel.origins().find(({ path }) => path === `custom_providers.${index}`) ?? kernel.origins().find(({ path }) => path === 'custom_providers')
+  const find = (name: string) => kernel.inspection.origins().find(({ path }) => path === name)
+  const origin = find(`custom_providers.${index}`) ?? find('custom_providers')
   // To find the line, the file is parsed: only done for an error.
   const place = () => `${origin ? `${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}: ` : ''}custom_providers[${index}] (${declared.name})`
   const foreign = declared.layer === 'workspace'
@@ -88,8 +89,9 @@ function requireOwnKeys({ entry, from, load }: ProviderSource, keys: ReadonlyMap
 
 /** The variables of the environment that the user's own providers and the built-in ones read. */
 export function providerVariables(kernel: Kernel): string[] {
-  const own = ((kernel.settings['custom_providers'] ?? []) as ProviderEntry[]).filter(({ layer }) => layer !== 'workspace')
-  const builtins = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin').map(({ contribution }) => contribution.manifest.provider as unknown as ProviderEntry)
+  const own = (kernel.settings.custom_providers as ProviderEntry[]).filter(({ layer }) => layer !== 'workspace')
+  const builtins = kernel.inspection.providers().flatMap(({ contribution: { layer, manifest } }) =>
+    layer === 'builtin' ? [manifest.provider as unknown as ProviderEntry] : [])
   return [...own, ...builtins].flatMap((entry) => [...variablesOf(entry), `${variableName(entry.name)}_BASE_URL`])
 }
 
@@ -105,7 +107,7 @@ const originOf = ({ base_url, package: name = '' }: ProviderEntry): string => (b
 /** One of ours, as the settings and, for its address, the environment have it. */
 function builtIn(kernel: Kernel, env: Env, { name, contribution, options }: Provider): ProviderSource {
   const declared = contribution.manifest.provider as unknown as ProviderEntry
-  const changes = (kernel.settings['providers'] as Record<string, Partial<ProviderEntry>>)[name]
+  const changes = (kernel.settings.providers as Record<string, Partial<ProviderEntry>>)[name]
   const variable = `${variableName(name)}_BASE_URL`
   const elsewhere = env[variable]
   const base_url = elsewhere || changes?.base_url || declared.base_url!
@@ -116,7 +118,7 @@ function builtIn(kernel: Kernel, env: Env, { name, contribution, options }: Prov
 
 /** The settings as somebody who says things. */
 function sayer(kernel: Kernel, id: string, name: string, file: string | undefined): Contribution {
-  return { id, name, plugin: 'user', kind: 'provider', layer: 'user', file: file ?? kernel.home, root: kernel.workspace, manifest: {} }
+  return { id, name, plugin: 'user', kind: 'provider', layer: 'user', file: file ?? kernel.inspection.home, root: kernel.workspace, manifest: {} }
 }
 
 function expanded(kernel: Kernel, env: Env, entry: ProviderEntry, contribution: Contribution, place: () => string): ProviderEntry {
@@ -154,7 +156,7 @@ export function findModel(kernel: Kernel, env: Env, id: string | undefined): Mod
 /** What the workspace names and nobody has agreed to, and what of it cannot be used: each a sentence with what to do. */
 export function uncountedModels(kernel: Kernel, env: Env): string[] {
   const waits = (path: string, what: (value: unknown) => string) =>
-    (kernel.origins().find((origin) => origin.path === path)?.overridden ?? [])
+    (kernel.inspection.origins().find((origin) => origin.path === path)?.overridden ?? [])
       .filter(({ layer, reason }) => layer === 'workspace' && reason !== undefined)
       .map(({ file, value, reason = '' }) => {
         const why = reason.includes('agree') ? 'it is not trusted: `vtcode trust`' : 'your own settings have that name, which counts'

@@ -2,6 +2,7 @@ import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { CallOptions } from 'vtcode'
+import type { Booted } from 'vtcode/test'
 import { among, apart, each, errorOf, gives, holds, outputOf, refuses, type Check, type Row } from '../../../support/seed.js'
 import { hold, scene } from '../../../support/inside.js'
 import { call, home, startPeer, vtcode, type Answer } from '../../../support/peer.js'
@@ -14,7 +15,8 @@ let sessions = 0
 /** In plan mode, each time in a session that remembers no refusal. */
 const plan = (check: Check): Check => planned((place) => {
   const session = `plan${(sessions += 1)}`
-  return check({ ...place, call: (tool: string, input?: unknown, options?: CallOptions) => place.call(tool, input, { session, ...options }) })
+  const call = (tool: string, input?: unknown, options?: CallOptions) => place.call(tool, input, { session, ...options })
+  return check({ ...place, call: call as Booted['call'] })
 })
 const auto = apart({ files, mode: 'auto', config: { sandbox: { mode: 'off' } } })
 /** Where a rule denies every command, with a link out of the workspace. */

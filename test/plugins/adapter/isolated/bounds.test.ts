@@ -25,7 +25,7 @@ beforeAll(async () => {
     waits: { unread: 500 },
     files: { small: 'abc', large: 'x'.repeat(20 * 1_048_576), huge: 'x'.repeat(50 * 1_048_576) },
   })
-  vt.kernel.onChange((uri) => changed.push(uri))
+  vt.kernel.inspection.onChange((uri) => changed.push(uri))
 })
 afterAll(async () => {
   await vt[Symbol.asyncDispose]()

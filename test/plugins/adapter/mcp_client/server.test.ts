@@ -25,7 +25,7 @@ it('a server that fails six times in a row is left alone until somebody reloads;
   expect(before).toBeGreaterThanOrEqual(6)
   matches(await vt.call('mcp__s__echo', {}), { ok: false, error: { code: 'VT_MCP_START', message: 're:.*6 times in a row.*not started again.*' } })
   expect(await starts()).toBe(before)
-  matches(vt.kernel.contributions().find(({ id }) => id === 'call:s'), { state: 'quarantined', reason: 're:.*6 times.*' })
+  matches(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:s'), { state: 'quarantined', reason: 're:.*6 times.*' })
   matches(await vt.call('unified_search', { action: 'list' }), { ok: true })
   await rm(join(place.root, 'dead'))
   await vt.kernel.reload()

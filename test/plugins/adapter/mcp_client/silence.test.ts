@@ -121,7 +121,7 @@ it('a server that answers after its deadline changes nothing any more', async ()
   await using vt = await bootKernel({ config: { mcp: { servers: { s } } } as Config })
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   expect(vt.kernel.list().filter(({ slot }) => slot.startsWith('mcp__'))).toEqual([])
-  matches(vt.kernel.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid' })
+  matches(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid' })
 })
 
 it('a server that starts slowly is waited for by a call of its tool and by the list of `vtcode mcp`', async () => {

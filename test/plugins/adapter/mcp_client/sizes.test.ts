@@ -81,7 +81,7 @@ it('a storm of changed lists is a few lists, and other calls go on meanwhile', a
   await using place = await tempWorkspace({})
   await using vt = await boot({ command: process.execPath, args: [hostile, 'storm', join(place.root, 'lists')] })
   let generations = 0
-  vt.kernel.onReload(() => void generations++)
+  vt.kernel.inspection.onReload(() => void generations++)
   await vt.call('mcp__s__echo', {})
   const began = performance.now()
   for (let n = 0; n < 20; n++) expect(await vt.call('unified_search', { action: 'list', page: n + 1 })).toMatchObject({ ok: true })

@@ -47,7 +47,7 @@ const answering = (label: string, seen: string[]): Asker => async (questions) =>
 it('after an upgrade new tools are there, the others work, and what went is gone', async () => {
   await using made = await upgraded()
   await using vt = await made.open()
-  const reloaded = new Promise<void>((resolve) => vt.onReload(resolve))
+  const reloaded = new Promise<void>((resolve) => vt.inspection.onReload(resolve))
   expect(await vt.call('mcp__docs__fetch', { text: 'a' })).toMatchObject({ ok: true })
   await reloaded
   expect(slots(vt)).toEqual(['mcp__docs__fetch', 'mcp__docs__new_one', 'mcp__docs__search'])

@@ -108,7 +108,7 @@ const observe = async (server: string, from = 'core'): Promise<Told> => {
   return (result as unknown as { output: Told }).output
 }
 const servers = (): string[] => [...new Set(vt.kernel.list().flatMap(({ slot }) => /^mcp__plugin_\w+?_(.+)__/.exec(slot)?.[1] ?? []))]
-const skills = (): string[] => vt.kernel.skills().all.map(({ id }) => id)
+const skills = (): string[] => vt.kernel.inspection.skills().all.map(({ id }) => id)
 
 describe('core', () => {
   it('skills.discovery.immediate-children', async () => {
@@ -184,7 +184,7 @@ describe('recovery', () => {
   })
   it('skills.recovery.valid-skill-available', () => {
     expect(skills().filter((id) => id.startsWith('recovery:')).sort()).toEqual(['recovery:recovery-key', 'recovery:recovery-valid'])
-    const told = vt.kernel.skills().diagnostics.filter(({ code }) => code === 'VT_FORMAT_INVALID').map(({ message }) => message)
+    const told = vt.kernel.inspection.skills().diagnostics.filter(({ code }) => code === 'VT_FORMAT_INVALID').map(({ message }) => message)
     expect(told.join('\n')).toMatch(/recovery-invalid[\s\S]*recovery-misnamed/)
   })
   it('mcp.stdio.recovery.valid-server-available', async () => {
@@ -206,7 +206,7 @@ describe('beyond the suite', () => {
     if (link) await symlink(link[0], join(own.root, link[1]))
     const booted = await bootKernel({ manifests: [join(own.root, 'pack')] })
     const end = async () => void (await booted[Symbol.asyncDispose](), await own[Symbol.asyncDispose]())
-    const told = () => [...booted.kernel.diagnostics(), ...booted.kernel.skills().diagnostics].filter(({ code }) => code === 'VT_FORMAT_INVALID').map(({ message }) => message)
+    const told = () => [...booted.kernel.diagnostics(), ...booted.kernel.inspection.skills().diagnostics].filter(({ code }) => code === 'VT_FORMAT_INVALID').map(({ message }) => message)
     return { kernel: booted.kernel, call: booted.call, own, told, [Symbol.asyncDispose]: end }
   }
 
@@ -220,10 +220,10 @@ describe('beyond the suite', () => {
   it('skills and single skills behind a link out of the package are left out', async () => {
     const outside = await tempWorkspace({ 'skills/far/SKILL.md': skill('far') })
     await using all = await boot({ 'plugin.json': plugin('pack') }, [join(outside.root, 'skills'), 'pack/skills'])
-    expect(all.kernel.skills().all.some(({ id }) => id.startsWith('pack:'))).toBe(false)
+    expect(all.kernel.inspection.skills().all.some(({ id }) => id.startsWith('pack:'))).toBe(false)
     expect(all.told().join()).toMatch(/leads out of the package/)
     await using one = await boot({ 'plugin.json': plugin('pack'), 'skills/near/SKILL.md': skill('near') }, [join(outside.root, 'skills/far'), 'pack/skills/far'])
-    expect(one.kernel.skills().all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : []))).toEqual(['pack:near'])
+    expect(one.kernel.inspection.skills().all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : []))).toEqual(['pack:near'])
     await outside[Symbol.asyncDispose]()
   })
 
@@ -235,12 +235,12 @@ describe('beyond the suite', () => {
     const extension = (value: unknown) => ({ extensions: { 'dev.vtcode': value, 'com.example': { any: 'thing' } } })
     await using made = await boot({ ...files, 'plugin.json': plugin('pack', extension({ vtcode: '>=0', options: { greet: { word: 'ahoy' } } })) })
     matches(await made.call('greet', {}), { ok: true, output: { stdout: 'ahoy\n' } })
-    expect(made.kernel.contributions().some(({ id }) => id === 'pack:stray')).toBe(false)
+    expect(made.kernel.inspection.contributions().some(({ id }) => id === 'pack:stray')).toBe(false)
     expect(made.told().join()).toMatch(/vtcode\.yaml is not read/)
     await using late = await boot({ ...files, 'plugin.json': plugin('pack', extension({ vtcode: '>=99' })) })
-    matches(late.kernel.contributions().find(({ id }) => id === 'pack:greet'), { state: 'inactive', reason: 're:.*>=99.*' })
+    matches(late.kernel.inspection.contributions().find(({ id }) => id === 'pack:greet'), { state: 'inactive', reason: 're:.*>=99.*' })
     await using wrong = await boot({ ...files, 'plugin.json': plugin('pack', extension({ options: 3 })) })
-    expect(wrong.kernel.contributions().some(({ id }) => id === 'pack:greet')).toBe(false)
+    expect(wrong.kernel.inspection.contributions().some(({ id }) => id === 'pack:greet')).toBe(false)
     expect(wrong.told().join('\n')).toMatch(/'extensions\.dev\.vtcode'/)
   })
 })

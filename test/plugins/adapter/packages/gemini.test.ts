@@ -4,7 +4,7 @@ import type { Config, Kernel } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted, type Files } from 'vtcode/test'
 
 const json = JSON.stringify
-const told = (kernel: Kernel, code: string): string => [...kernel.diagnostics(), ...kernel.skills().diagnostics].flatMap((one) => (one.code === code ? [one.message] : [])).join('\n')
+const told = (kernel: Kernel, code: string): string => [...kernel.diagnostics(), ...kernel.inspection.skills().diagnostics].flatMap((one) => (one.code === code ? [one.message] : [])).join('\n')
 async function boot(files: Files, config: Config = {}): Promise<{ vt: Booted } & AsyncDisposable> {
   const place = await tempWorkspace(Object.fromEntries(Object.entries(files).map(([path, text]) => [`pack/${path}`, text])))
   const vt = await bootKernel({ manifests: [join(place.root, 'pack')], config, files: { 'a.txt': 'one\n' } })
@@ -21,9 +21,9 @@ it('commands of Gemini are prompts by the name of their place; what they run and
     'commands/deep.toml': `prompt = "x"\na = ${'['.repeat(90)}${']'.repeat(90)}\n`,
     'commands/keys.toml': 'prompt = "x"\n[__proto__]\npolluted = true\n',
   })
-  const ids = made.vt.kernel.skills().all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : []))
+  const ids = made.vt.kernel.inspection.skills().all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : []))
   expect(ids.sort()).toEqual(['pack:git-commit', 'pack:plain'])
-  matches(made.vt.kernel.skills().find('git-commit'), { description: 'Writes a message.', prompt: true, metadata: { source: 'command' } })
+  matches(made.vt.kernel.inspection.skills().find('git-commit'), { description: 'Writes a message.', prompt: true, metadata: { source: 'command' } })
   matches(await made.vt.call('load_skill', { name: 'git-commit' }), { ok: true, output: { instructions: 're:^Write a message for \\{\\{args\\}\\}\\.\\n!\\{git diff --staged\\}\\n@\\{docs/style\\.md\\}\\n' } })
   matches(await made.vt.call('load_skill', { name: 'plain' }), { ok: true, output: { instructions: 'Say hello to $& and {{args}}.' } })
   expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED')).toBe('')

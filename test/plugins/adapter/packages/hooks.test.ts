@@ -44,7 +44,7 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     expect(await made.note('env')).toMatch(new RegExp(`^CLAUDE_PLUGIN_ROOT=${made.root}$`, 'm'))
     expect([await made.note('cwd'), await made.note('args')]).toEqual([`${made.vt.root}\n`, 'a b c\n'])
     expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED')).toBe('')
-    expect(made.vt.kernel.contributions().find(({ id }) => id === 'pack:lifecycle_hooks')).toMatchObject({ kind: 'hooks', state: 'active' })
+    expect(made.vt.kernel.inspection.contributions().find(({ id }) => id === 'pack:lifecycle_hooks')).toMatchObject({ kind: 'hooks', state: 'active' })
   })
 
   it.each([
@@ -130,7 +130,7 @@ describe('lifecycle hooks of other formats', () => {
 
   it('of our own that are wrong are named with their line, and nothing of them runs', async () => {
     await using made = await boot({ 'vtcode/hooks.json': '{ "hooks": {\n "PreToolUse": [{ "hooks": [{ "command": 7 }] }] } }', 'vtcode/x.yaml': 'name: x\ndescription: X.\nrun: [echo]\n' })
-    expect(made.vt.kernel.contributions().find(({ id }) => id === 'pack:lifecycle_hooks')).toMatchObject({ state: 'invalid' })
+    expect(made.vt.kernel.inspection.contributions().find(({ id }) => id === 'pack:lifecycle_hooks')).toMatchObject({ state: 'invalid' })
     expect(made.vt.kernel.diagnostics().flatMap(({ files }) => files).join()).toMatch(/vtcode\/hooks\.json:2/)
     expect(verdict(await read(made.vt))).toBe('run')
   })
@@ -145,7 +145,7 @@ describe('who lets lifecycle hooks run', () => {
     await using place = await tempWorkspace({ ...in_('.vtcode/plugins/pack'), 'a.txt': 'one\n' })
     await chmod(join(place.root, '.vtcode/plugins/pack/guard.sh'), 0o755)
     const before = await kernelIn(place)
-    expect([verdict(await read(before)), before.contributions().find(({ id }) => id === 'pack:lifecycle_hooks')?.state]).toEqual(['run', 'untrusted'])
+    expect([verdict(await read(before)), before.inspection.contributions().find(({ id }) => id === 'pack:lifecycle_hooks')?.state]).toEqual(['run', 'untrusted'])
     await before.close()
     const env = { HOME: place.home, PATH: process.env['PATH'] }
     const home = homeOf({ home: place.home, env })
@@ -186,7 +186,7 @@ describe('who lets lifecycle hooks run', () => {
     const folder = join(home.root, '.vtcode/plugins/pack')
     await chmod(join(folder, 'guard.sh'), 0o755)
     const before = await kernelIn({ ...place, home: home.root })
-    expect([verdict(await read(before)), before.contributions().find(({ id }) => id === 'pack:lifecycle_hooks')?.state]).toEqual(['run', 'unlocked'])
+    expect([verdict(await read(before)), before.inspection.contributions().find(({ id }) => id === 'pack:lifecycle_hooks')?.state]).toEqual(['run', 'unlocked'])
     await before.close()
     await install(home.root, folder)
     const after = await kernelIn({ ...place, home: home.root })

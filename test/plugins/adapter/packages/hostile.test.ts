@@ -20,10 +20,10 @@ async function boot(files: Files, lay: (root: string) => Promise<unknown> = asyn
   const root = join(place.root, 'pack')
   await lay(root)
   const vt = await bootKernel({ manifests: [root] })
-  const told = () => [...vt.kernel.skills().diagnostics, ...vt.kernel.diagnostics()].filter(({ files }) => files.some((file) => file.startsWith(root)))
+  const told = () => [...vt.kernel.inspection.skills().diagnostics, ...vt.kernel.diagnostics()].filter(({ files }) => files.some((file) => file.startsWith(root)))
   return { vt, root, told, [Symbol.asyncDispose]: async () => void (await Promise.all([vt, place].map((one) => one[Symbol.asyncDispose]()))) }
 }
-const own = ({ vt }: Made): string[] => [...vt.kernel.contributions().map(({ id }) => id), ...vt.kernel.skills().all.map(({ id }) => id)].filter((id) => id.startsWith('pack:')).sort()
+const own = ({ vt }: Made): string[] => [...vt.kernel.inspection.contributions().map(({ id }) => id), ...vt.kernel.inspection.skills().all.map(({ id }) => id)].filter((id) => id.startsWith('pack:')).sort()
 
 describe.each(markers)('a package of %s', (_, marker) => {
   it.each([
@@ -61,7 +61,7 @@ it.each(Object.keys(parts).flatMap((marker) => Object.keys(forms).map((form) => 
       await forms[form]!(join(root, path))
     }
   })
-  expect(own(made).filter((id) => made.vt.kernel.contributions().find((one) => one.id === id)?.state !== 'invalid')).toEqual(['pack:good'])
+  expect(own(made).filter((id) => made.vt.kernel.inspection.contributions().find((one) => one.id === id)?.state !== 'invalid')).toEqual(['pack:good'])
   expect(made.told().map(({ message }) => message).join('\n')).not.toMatch(/root:x:/)
   matches(await made.vt.call('unified_search', { action: 'list' }), { ok: true })
 })
@@ -78,7 +78,7 @@ it('thousands of parts have an end', async () => {
   const count = (length: number, of: (i: number) => [string, unknown]): object => Object.fromEntries(Array.from({ length }, (_, i) => of(i)))
   const hooks = count(2_000, (i) => [`E${i}`, [{ hooks: [] }]])
   await using made = await boot({ '.claude-plugin/plugin.json': json({ name: 'pack' }), 'hooks/hooks.json': json({ hooks }), '.mcp.json': json({ mcpServers: count(2_000, (i) => [`s${i}`, { command: 'no-such-program' }]) }) })
-  expect(made.vt.kernel.contributions().filter(({ id }) => id.startsWith('pack:'))).toHaveLength(500)
+  expect(made.vt.kernel.inspection.contributions().filter(({ id }) => id.startsWith('pack:'))).toHaveLength(500)
   expect(made.told().filter(({ code }) => code === 'VT_MANIFEST_LIMIT' || code === 'VT_FORMAT_UNSUPPORTED')).toHaveLength(2)
 })
 

@@ -8,7 +8,7 @@ const fixture = new URL('../../../fixtures/mcp/server.mjs', import.meta.url).pat
 const json = JSON.stringify
 const tools = json([{ name: 'environment', description: 'Tells it.', inputSchema: { type: 'object' } }])
 const told = (kernel: Kernel, code: string): Diagnostic[] => kernel.diagnostics().filter((one) => one.code === code)
-const stateOf = (kernel: Kernel, id: string): string | undefined => kernel.contributions().find((one) => one.id === id)?.state
+const stateOf = (kernel: Kernel, id: string): string | undefined => kernel.inspection.contributions().find((one) => one.id === id)?.state
 
 async function boot(files: Files, config: Config = {}, env: Record<string, string> = {}): Promise<{ vt: Booted; root: string } & AsyncDisposable> {
   const place = await tempWorkspace(Object.fromEntries(Object.entries({ 'tools.json': tools, ...files }).map(([path, text]) => [`pack/${path}`, text])))

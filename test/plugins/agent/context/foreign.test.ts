@@ -164,7 +164,7 @@ it('a file or a folder that is exchanged for a link while instructions, imports 
   await using made = await bootKernel({ files })
   writeFileSync(join(made.root, '../outside.md'), secret)
   const kernel = await createKernel({ workspace: join(made.root, 'sub'), home: made.home, config: { policy: { deny: ['Read(.env)', 'Read(secret/**)'] } } })
-  const workspace = openWorkspace(kernel.workspace, kernel)
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   const flips = spawn(process.execPath, ['flip.mjs'], { cwd: made.root, stdio: 'ignore' })
   const closed = new Promise((resolve) => flips.once('close', resolve))
   const wanted = ['of the plain', 'of this folder', 'of the file', 'of the folder', 'of the rule', 'of the rules', 'of the notes', 'not imported: ', 'not shown: ']

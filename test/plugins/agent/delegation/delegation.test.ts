@@ -86,7 +86,7 @@ describe('the work of agents', () => {
 
   it('asks by a file where nobody sits, with the name of the agent in it, and goes on when that is answered', async () => {
     const s = await delegation([{ toolCalls: [spawn(`ONE ${look}`, { agent: 'verifier' })] }, says('Done.')], { ONE: [run('touch one.txt'), report('One.')] }, { options: { providers: { approval: { deferred: true } } } })
-    const workspace = openWorkspace(s.root, s.kernel as never)
+    const workspace = openWorkspace(s.root, s.kernel.inspection as never)
     const running = s.agent.run('Work.')
     await expect.poll(() => approvalsIn(workspace)).toHaveLength(1)
     const [question] = await approvalsIn(workspace)

@@ -135,7 +135,7 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     const plugin = 'effects: [exec]\ndescription: Runs something.\nmodule: ./run.js\ninput: { properties: { command: { type: string, format: command }, sandbox_permissions: { enum: [use_default, sandbox_or_ask] } } }\n'
     await using theirs = await tempWorkspace({ 'own.yaml': `action: demo/run\n${plugin}`, 'instead.yaml': 'action: unified_exec/run\nstage: override\nname: theirs\nmodule: ./run.js\n', 'run.js': 'export default () => ({ ok: true, output: {} })\n' })
     await using booted = await boot(allow, { mode: 'auto', manifests: [theirs.root] })
-    expect(booted.kernel.contributions()).toContainEqual(expect.objectContaining({ slot: 'unified_exec/run', stage: 'override', state: 'active' }))
+    expect(booted.kernel.inspection.contributions()).toContainEqual(expect.objectContaining({ slot: 'unified_exec/run', stage: 'override', state: 'active' }))
     expect(await error(booted, make)).toMatchObject(needs)
     expect(await booted.call('demo', { action: 'run', command: 'make' })).toMatchObject({ ok: false, error: needs })
   })

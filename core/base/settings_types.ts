@@ -1,13 +1,13 @@
 // Generated from manifests/schema/config.1.json by `npm run docs`. Change that, not this.
 
-/** What a settings file says: any part of the settings. */
-export type Config = {
+/** The settings of all layers with their defaults. */
+export type Settings = {
   /** For editors. */
   $schema?: string
   /** Version of this schema. Default: `1`. */
-  version?: 1
+  version: 1
   /** Where manifests come from, besides the plugin folders. Default: `["builtin"]`. */
-  manifests?: (string | {
+  manifests: (string | {
     /** builtin, a path relative to this file, ~/path or npm:package. */
     from: string
     /** Contribution ids to take; * allowed. */
@@ -21,28 +21,28 @@ export type Config = {
     options?: { [name: string]: unknown }
   })[]
   /** Slot to the contributions that serve it; builtin, or false for none. */
-  use?: { [name: string]: string | string[] | false }
-  plugins?: {
+  use: { [name: string]: string | string[] | false }
+  plugins: {
     /** Default: `true`. */
-    enabled?: boolean
+    enabled: boolean
     /** Contribution ids that stay off; * allowed. A workspace takes away tools only. */
-    disable?: string[]
+    disable: string[]
     /** Plugins of the workspace. Default: `trusted`. */
-    workspace?: 'off' | 'trusted'
+    workspace: 'off' | 'trusted'
     /** Default: `auto`. */
-    isolate?: 'process' | 'auto' | 'inline'
+    isolate: 'process' | 'auto' | 'inline'
     /** Default: `10`. */
-    import_timeout_secs?: number
+    import_timeout_secs: number
     /** Default: `512`. */
-    max_memory_mb?: number
+    max_memory_mb: number
     /** Default: `3`. */
-    quarantine_after?: number
+    quarantine_after: number
     /** Default: `false`. */
-    watch?: boolean
+    watch: boolean
     /** Where `vtcode plugins search` looks: https address, git repository, absolute path, npm or npm scope. */
-    indexes?: string[]
+    indexes: string[]
     /** Plugin or contribution id to what you set for it. */
-    settings?: { [name: string]: {
+    settings: { [name: string]: {
       options?: { [name: string]: unknown }
       isolate?: 'process' | 'inline'
       timeout_secs?: number
@@ -50,29 +50,29 @@ export type Config = {
     } }
   }
   /** <plugin>:<key> to where the secret is. */
-  secrets?: { [name: string]: ConfigValue }
-  skills?: {
-    roots?: string[]
-    pin?: string[]
+  secrets: { [name: string]: ConfigValue }
+  skills: {
+    roots: string[]
+    pin: string[]
     /** Default: `8000`. */
-    catalog_max_chars?: number
+    catalog_max_chars: number
     /** Default: `true`. */
-    claude_folders?: boolean
+    claude_folders: boolean
     /** Default: `on`. */
-    workspace?: 'off' | 'trusted' | 'on'
-    disable?: string[]
+    workspace: 'off' | 'trusted' | 'on'
+    disable: string[]
     /** Default: `true`. */
-    bundled?: boolean
+    bundled: boolean
   }
-  policy?: {
+  policy: {
     /** How much is done unasked. Default: `ask`. */
-    mode?: 'plan' | 'ask' | 'auto' | 'full-auto'
+    mode: 'plan' | 'ask' | 'auto' | 'full-auto'
     /** The mode nobody goes beyond. Default: `full-auto`. */
-    max_mode?: 'plan' | 'ask' | 'auto' | 'full-auto'
-    deny?: ConfigRule[]
-    ask?: ConfigRule[]
+    max_mode: 'plan' | 'ask' | 'auto' | 'full-auto'
+    deny: ConfigRule[]
+    ask: ConfigRule[]
     /** Slot to caps and defaults of its input. */
-    constraints?: { [name: string]: {
+    constraints: { [name: string]: {
       allowed_modes?: string[]
       max_results_per_call?: number
       max_items_per_call?: number
@@ -84,10 +84,10 @@ export type Config = {
       allowed_url_schemes?: string[]
       denied_url_hosts?: string[]
     } }
-    allow?: ConfigRule[]
+    allow: ConfigRule[]
     /** Commands that no rule speaks about: asked about, or run unasked in the sandbox, without network, with the workspace alone to write and a checkpoint before. Default: `ask`. */
-    sandboxed_commands?: 'ask' | 'allow'
-    commands?: {
+    sandboxed_commands: 'ask' | 'allow'
+    commands: {
       id: string
       program: string
       subcommands?: string[]
@@ -110,7 +110,7 @@ export type Config = {
     }[]
   }
   /** Lifecycle event to its hooks. */
-  hooks?: Open<
+  hooks: Open<
     | 'PreToolUse'
     | 'PermissionRequest'
     | 'PostToolUse'
@@ -151,20 +151,20 @@ export type Config = {
       [name: string]: unknown
     }[]
   >
-  mcp?: {
+  mcp: {
     /** Default: `true`. */
-    enabled?: boolean
-    allow?: string[]
-    deny?: string[]
+    enabled: boolean
+    allow: string[]
+    deny: string[]
     /** Only what allow names. Default: `false`. */
-    enforce_allow?: boolean
+    enforce_allow: boolean
     /** Default: `16`. */
-    max_connections?: number
+    max_connections: number
     /** What a server may take to answer a request that is no tool call, such as for the list of its tools. Default: `30`. */
-    request_timeout_secs?: number
+    request_timeout_secs: number
     /** Default: `1048576`. */
-    max_argument_bytes?: number
-    servers?: { [name: string]: {
+    max_argument_bytes: number
+    servers: { [name: string]: {
       type?: 'stdio' | 'streamable-http' | 'sse'
       command?: string
       args?: string[]
@@ -190,265 +190,268 @@ export type Config = {
       trust_annotations?: boolean
     } }
     /** Read .mcp.json of the workspace. Default: `true`. */
-    read_workspace_file?: boolean
+    read_workspace_file: boolean
   }
-  agent?: {
+  agent: {
     model?: string
     small_model?: string
     /** Plans and replans where tasks are planned, built and evaluated; default: the agent's. */
     planner_model?: string
     /** Evaluates the work there; default: the agent's. */
     evaluator_model?: string
-    fallback_models?: string[]
+    fallback_models: string[]
     reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high'
-    providers?: { [name: string]: string }
-    instruction_files?: string[]
+    providers: { [name: string]: string }
+    instruction_files: string[]
     /** Default: `["CLAUDE.md","GEMINI.md"]`. */
-    project_doc_fallback_filenames?: string[]
+    project_doc_fallback_filenames: string[]
     /** Default: `32768`. */
-    instruction_max_bytes?: number
-    open_responses?: {
+    instruction_max_bytes: number
+    open_responses: {
       /** Each session keeps derived/open-responses.jsonl, written when a run ends. Default: `false`. */
-      enabled?: boolean
+      enabled: boolean
     }
-    harness?: {
+    harness: {
       /** Default: `120`. */
-      max_tool_calls_per_turn?: number
+      max_tool_calls_per_turn: number
       /** Default: `600`. */
-      max_tool_wall_clock_secs?: number
+      max_tool_wall_clock_secs: number
       /** Default: `2`. */
-      max_tool_retries?: number
+      max_tool_retries: number
       /** Default: `4`. */
-      max_parallel_tool_calls?: number
+      max_parallel_tool_calls: number
       /** 0 is no limit. Default: `0`. */
-      max_run_wall_clock_secs?: number
+      max_run_wall_clock_secs: number
       /** Default: `8`. */
-      max_consecutive_blocked_tool_calls_per_turn?: number
+      max_consecutive_blocked_tool_calls_per_turn: number
       max_budget_usd?: number
       /** Default: `false`. */
-      allow_unpriced?: boolean
+      allow_unpriced: boolean
       /** Default: `0.75`. */
-      budget_warning_threshold?: number
+      budget_warning_threshold: number
       /** Default: `true`. */
-      auto_compaction_enabled?: boolean
+      auto_compaction_enabled: boolean
       auto_compaction_threshold_tokens?: number
       /** Default: `true`. */
-      compact_on_model_switch?: boolean
-      tool_result_clearing?: {
+      compact_on_model_switch: boolean
+      tool_result_clearing: {
         /** Default: `true`. */
-        enabled?: boolean
+        enabled: boolean
         /** Default: `100000`. */
-        trigger_tokens?: number
+        trigger_tokens: number
         /** Default: `3`. */
-        keep_tool_uses?: number
+        keep_tool_uses: number
         /** Default: `30000`. */
-        clear_at_least_tokens?: number
+        clear_at_least_tokens: number
         /** Default: `false`. */
-        clear_tool_inputs?: boolean
+        clear_tool_inputs: boolean
       }
       event_log_path?: string
       /** When the agent goes on by itself until its tasks are done and proved: never, in `exec` and mode full-auto, or always. A goal of a person goes on unless it is off. Default: `exec_only`. */
-      continuation_policy?: 'off' | 'exec_only' | 'all'
+      continuation_policy: 'off' | 'exec_only' | 'all'
       /** When a task goes on in a fresh conversation, with prompt, memory and tracker alone: never, when the tracker stays as it is turn after turn, or after the conversation was shortened. Default: `off`. */
-      context_reset_mode?: 'off' | 'on_stall' | 'on_compaction'
+      context_reset_mode: 'off' | 'on_stall' | 'on_compaction'
       /** Turns in a row, continued without a changed tracker. Default: `2`. */
-      context_reset_stall_threshold?: number
-      verification?: {
+      context_reset_stall_threshold: number
+      verification: {
         /** auto: what could not be proved is said; always: it is no success; never: nothing is run. Default: `auto`. */
-        required?: 'auto' | 'always' | 'never'
+        required: 'auto' | 'always' | 'never'
         /** Of each command. Default: `900`. */
-        timeout_secs?: number
+        timeout_secs: number
         /** Run after those of the tasks. */
-        commands?: string[]
+        commands: string[]
       }
       /** Where tasks are planned by one request, built by the agent and evaluated by another request before a run ends well: nowhere, or in `exec`, `resume` and mode full-auto. Default: `single`. */
-      orchestration_mode?: 'single' | 'plan_build_evaluate' | 'planner_generator_evaluator'
+      orchestration_mode: 'single' | 'plan_build_evaluate' | 'planner_generator_evaluator'
       /** How often work that was not accepted is revised. Default: `2`. */
-      max_revision_rounds?: number
+      max_revision_rounds: number
       /** Several models evaluate, side by side; each of them has to accept the work. */
-      skeptic_panel?: {
+      skeptic_panel: {
         /** Default: `false`. */
-        enabled?: boolean
-        models?: string[]
+        enabled: boolean
+        models: string[]
       }
-      async_approval?: {
+      async_approval: {
         /** Default: `false`. */
-        enabled?: boolean
+        enabled: boolean
         /** Default: `3600`. */
-        timeout_secs?: number
+        timeout_secs: number
         notify_command?: string[]
       }
     }
   }
-  automation?: {
-    full_auto?: {
+  automation: {
+    full_auto: {
       /** Default: `false`. */
-      enabled?: boolean
+      enabled: boolean
       /** Default: `100`. */
-      max_turns?: number
+      max_turns: number
       /** Default: `["unified_search","unified_file","unified_exec","apply_patch"]`. */
-      allowed_tools?: string[]
+      allowed_tools: string[]
     }
-    scheduled_tasks?: {
+    scheduled_tasks: {
       /** Default: `false`. */
-      enabled?: boolean
+      enabled: boolean
       /** Default: `4`. */
-      max_parallel?: number
+      max_parallel: number
     }
   }
-  context?: {
+  context: {
     /** Default: `160000`. */
-    max_context_tokens?: number
-    dynamic?: {
+    max_context_tokens: number
+    dynamic: {
       /** Default: `true`. */
-      enabled?: boolean
+      enabled: boolean
       /** Default: `8192`. */
-      tool_output_threshold?: number
+      tool_output_threshold: number
       /** Default: `true`. */
-      persist_history?: boolean
+      persist_history: boolean
       /** Default: `4`. */
-      retained_user_messages?: number
+      retained_user_messages: number
       /** Default: `512`. */
-      spool_max_mb?: number
+      spool_max_mb: number
     }
   }
-  tools?: {
+  tools: {
     /** Default: `40`. */
-    max_tool_loops?: number
+    max_tool_loops: number
     /** Default: `2`. */
-    max_repeated_tool_calls?: number
+    max_repeated_tool_calls: number
     /** Default: `150`. */
-    max_conversation_turns?: number
+    max_conversation_turns: number
   }
-  telemetry?: {
+  telemetry: {
     /** Each session keeps derived/atif-trajectory.json, written when a run ends. Nothing is ever sent. Default: `false`. */
-    atif_enabled?: boolean
+    atif_enabled: boolean
     /** Where `vtcode export otel --endpoint` sends spans when it names no address. Nothing else is ever sent. */
     otel_endpoint?: string
   }
   /** Agents that a conversation gives parts of its work to. */
-  subagents?: {
+  subagents: {
     /** Default: `true`. */
-    enabled?: boolean
+    enabled: boolean
     /** Default: `3`. */
-    max_concurrent?: number
+    max_concurrent: number
     /** Default: `1`. */
-    max_depth?: number
+    max_depth: number
     /** Default: `20`. */
-    max_total_per_run?: number
+    max_total_per_run: number
     /** Default: `300`. */
-    default_timeout_secs?: number
+    default_timeout_secs: number
   }
-  sessions?: {
+  sessions: {
     /** Default: `50`. */
-    max_count?: number
+    max_count: number
     /** Default: `30`. */
-    max_age_days?: number
+    max_age_days: number
     /** Default: `1024`. */
-    max_total_mb?: number
+    max_total_mb: number
   }
-  checkpoints?: {
+  checkpoints: {
     /** Default: `true`. */
-    enabled?: boolean
+    enabled: boolean
   }
   /** Model servers. */
-  custom_providers?: ConfigProvider[]
-  providers?: { [name: string]: {
+  custom_providers: ConfigProvider[]
+  providers: { [name: string]: {
     base_url?: string
     api_key_env?: string
     models?: string[]
     /** Model id to what is true of it. */
     profiles?: { [name: string]: ConfigProfile }
   } }
-  web?: {
+  web: {
     /** Default: `true`. */
-    enabled?: boolean
+    enabled: boolean
     allow_hosts?: string[]
-    deny_hosts?: string[]
-    fetch?: {
+    deny_hosts: string[]
+    fetch: {
       /** Default: `500000`. */
-      max_bytes?: number
+      max_bytes: number
       /** Default: `30`. */
-      timeout_secs?: number
+      timeout_secs: number
       /** Default: `5`. */
-      max_redirects?: number
+      max_redirects: number
     }
-    search?: {
+    search: {
       /** Default: `duckduckgo`. */
-      provider?: string
+      provider: string
       /** Default: `5`. */
-      max_results?: number
+      max_results: number
       /** Default: `12`. */
-      max_calls_per_session?: number
+      max_calls_per_session: number
       /** Default: `3`. */
-      min_interval_secs?: number
+      min_interval_secs: number
     }
-    defuddle?: {
+    defuddle: {
       /** Default: `true`. */
-      enabled?: boolean
+      enabled: boolean
       /** Default: `262144`. */
-      max_bytes?: number
+      max_bytes: number
       /** Default: `1`. */
-      max_calls_per_session?: number
+      max_calls_per_session: number
       base_url?: string
     }
     /** Host names, addresses, CIDR or *. */
-    private_hosts?: string[]
+    private_hosts: string[]
     proxy?: string
     user_agent?: string
   }
-  exec?: {
+  exec: {
     /** Default: `true`. */
-    enabled?: boolean
+    enabled: boolean
     /** Default: `180`. */
-    default_timeout_secs?: number
+    default_timeout_secs: number
     /** Default: `1800`. */
-    max_timeout_secs?: number
+    max_timeout_secs: number
     /** Default: `32`. */
-    max_sessions?: number
+    max_sessions: number
     /** Default: `1800`. */
-    idle_secs?: number
+    idle_secs: number
     /** Default: `10000`. */
-    max_output_tokens?: number
+    max_output_tokens: number
     /** Default: `bash`. */
-    shell?: string
-    env?: { [name: string]: ConfigValue }
+    shell: string
+    env: { [name: string]: ConfigValue }
   }
-  sandbox?: {
+  sandbox: {
     /** Default: `auto`. */
-    mode?: 'required' | 'auto' | 'off'
+    mode: 'required' | 'auto' | 'off'
     /** Default: `auto`. */
-    plugins?: 'required' | 'auto' | 'off'
+    plugins: 'required' | 'auto' | 'off'
     /** Default: `false`. */
-    network?: boolean
-    deny_read?: string[]
-    deny_write?: string[]
-    writable?: string[]
-    readable?: string[]
+    network: boolean
+    deny_read: string[]
+    deny_write: string[]
+    writable: string[]
+    readable: string[]
   }
-  output?: {
+  output: {
     /** Default: `concise`. */
-    response_format?: 'concise' | 'detailed'
+    response_format: 'concise' | 'detailed'
     /** Default: `8192`. */
-    max_text_bytes?: number
+    max_text_bytes: number
     /** Default: `true`. */
-    redact?: boolean
+    redact: boolean
   }
-  ui?: {
+  ui: {
     /** Colors of the chat; auto: as the terminal says of itself. Default: `auto`. */
-    theme?: 'auto' | 'dark' | 'light' | 'none'
+    theme: 'auto' | 'dark' | 'light' | 'none'
     /** Where the chat is drawn: inline, below the history of the shell, or alternate, on the second screen of the terminal; auto is inline. Default: `auto`. */
-    surface?: 'auto' | 'inline' | 'alternate'
+    surface: 'auto' | 'inline' | 'alternate'
     /** Other keys for what the screen does, such as `steer: [alt+s]`; the names are those of docs/terminal.md. */
-    key_bindings?: { [name: string]: string[] }
+    key_bindings: { [name: string]: string[] }
   }
-  trust?: {
+  trust: {
     /** Variables a workspace file may expand. */
-    workspace_env?: string[]
+    workspace_env: string[]
     /** A file that gets a line of JSON for each consent that `vtcode trust` gives or takes back, before it counts. Begins at your .vtcode folder. */
     audit_log?: string
   }
 }
+
+/** What a settings file says: any part of the settings. */
+export type Config = Part<Settings>
 
 type ConfigApiFormat = 'auto' | 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai' | 'ai-sdk'
 
@@ -625,3 +628,6 @@ type ConfigRule = string | {
 
 /** A map with any names; some of them are known. */
 type Open<Name extends string, Value> = { [name in Name]?: Value } & { [name: string]: Value }
+
+/** The same with all keys optional, but for those in lists and maps. */
+type Part<Whole> = Whole extends readonly unknown[] ? Whole : string extends keyof Whole ? Whole : Whole extends object ? { [Key in keyof Whole]?: Part<Whole[Key]> } : Whole
