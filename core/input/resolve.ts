@@ -12,7 +12,7 @@ export interface CallTarget {
   raw: JsonObject
   /** What its caller is told whatever comes of it. */
   notices?: Notice[]
-  /** The name it was called by, where that stands for the slot: its answer is put in the words of the alias. */
+  /** The alias of the call: its answer is put in the words of the alias. */
   alias?: { slot: Slot; part: AliasPart; given: JsonObject }
 }
 
@@ -21,7 +21,6 @@ export interface CallTarget {
  * is shown. Throws VT_TOOL_UNKNOWN, VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED, VT_AGENT_NONE.
  */
 export async function resolve(registry: Registry, name: string, sent: unknown, reader?: Reader): Promise<CallTarget> {
-  const { slots } = registry
   const wanted = toolName(toText(name))
   const found = named(registry, wanted)
   if (!found) throw unknownTool(registry, wanted, reader)
@@ -30,23 +29,50 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   const isKnown = (key: string) => (only ? only.shape.open || only.shape.names.has(key) : key === 'action')
   const unwrapped = read(sent, wanted, isKnown, only)
   if (only?.primary.manifest.forwards && typeof unwrapped['tool'] === 'string') return forwarded(registry, only, unwrapped, reader)
-  const input = only?.info.action !== undefined && unwrapped['action'] === only.info.action && !isKnown('action') ? withoutAction(unwrapped) : unwrapped
-  // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
-  const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(toText(input['action']))
-  const inferred: Inferred = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input, (one) => reaches(registry, reader ?? {}, one))
-  const { slot, raw } = inferred
+  const isAction = (slot: Slot) => reaches(registry, reader ?? {}, slot)
+  const inferred = only
+    ? await chooseAction(only, unwrapped, isKnown('action'), isAction)
+    : await infer(found as Tool, unwrapped, isAction)
+  requireCallable(inferred.slot, reader)
+  return inferred.slot.primary.manifest.alias ? followAlias(registry, inferred, reader) : inferred
+}
+
+/** Chooses the slot of a name that has one slot, or an action of the tool that it belongs to. */
+async function chooseAction(
+  only: Slot,
+  input: JsonObject,
+  hasActionField: boolean,
+  isAction: (slot: Slot) => boolean,
+): Promise<Inferred> {
+  const { info, tool } = only
+  if (hasActionField) return { slot: only, raw: input }
+  if (info.action !== undefined) {
+    return { slot: only, raw: input['action'] === info.action ? withoutAction(input) : input }
+  }
+  // A tool of another vocabulary may have the name of one that has actions; one action never leads to another.
+  if (tool.actions.has(toText(input['action']))) return infer(tool, input, isAction)
+  return { slot: only, raw: input }
+}
+
+/** Translates the input of an alias for the slot that the alias stands for. Throws VT_SLOT_UNBOUND, VT_AGENT_NONE. */
+async function followAlias({ slots }: Registry, { slot, raw }: Inferred, reader?: Reader): Promise<CallTarget> {
+  const { alias, input } = slot.primary.manifest
+  const own = input !== undefined
+  const given = own ? (await spell(slot, raw)).given : raw
+  const { to, input: translated, part } = translate(alias!, given, !own)
+  const next = slots.get(to)
+  if (!next || next.primary.manifest.alias) {
+    const reason = 'an alias stands for a slot, never for another alias'
+    throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason })
+  }
+  requireCallable(next, reader)
+  return { slot: next, raw: translated, alias: { slot, part, given } }
+}
+
+/** Throws where the audience of a reader or the slot itself forbids a call. */
+function requireCallable(slot: Slot, reader: Reader | undefined): void {
   if (reader) requireAudience([slot], reader)
   if (slot.refusal) throw slot.refusal
-  const block = slot.primary.manifest.alias
-  if (!block) return inferred
-  const own = slot.primary.manifest.input !== undefined
-  const given = own ? (await spell(slot, raw)).given : raw
-  const { to, input: translated, part } = translate(block, given, !own)
-  const next = slots.get(to)
-  if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
-  if (reader) requireAudience([next], reader)
-  if (next.refusal) throw next.refusal
-  return { slot: next, raw: translated, alias: { slot, part, given } }
 }
 
 function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader: Reader = {}): VtError {
@@ -62,7 +88,7 @@ function requireAudience(slots: readonly Slot[], { audiences }: Reader): void {
   if (first && slots.every(({ info }) => !isForAudience(info, audiences))) throw problem('VT_AGENT_NONE', { slot: slots.length === 1 ? first.info.slot : first.info.tool })
 }
 
-/** The call that a call of this slot stands for; what stands beside the name is its input where none is given as such. */
+/** Returns the call that a forwarding tool stands for; other fields are its input where none is given. */
 function forwarded(registry: Registry, from: Slot, { tool, input, ...beside }: JsonObject, reader: Reader | undefined): Promise<CallTarget> {
   const found = named(registry, toolName(toText(tool)))
   if (found === from || found === from.tool) throw new VtError({ code: 'VT_TOOL_UNKNOWN', message: `${from.info.slot} cannot call itself.`, hint: 'Name another tool.', retryable: false })
@@ -78,14 +104,14 @@ function named({ slots, tools, routes }: Registry, name: string): Slot | Tool | 
 /** A name that led to no slot, for a record: without its decoration, at most 80 characters. */
 export const recordedName = (name: unknown): string => toolName(toText(name)).slice(0, 80)
 
-/** All that a call by this name could have done, whatever its input; nothing for a name that stands for nothing. */
+/** Returns all effects that a call by this name can have. */
 export function effectsOfName(registry: Registry, name: unknown): Effect[] {
   const found = named(registry, toolName(toText(name)))
   const slots = !found ? [] : 'info' in found ? [found] : slotsOf(found)
   return [...new Set(slots.flatMap(({ info }) => info.effects))]
 }
 
-/** The slot behind a call, for whoever has to know it beforehand. Contract: never rejects; nothing where the call leads to no slot. */
+/** Returns the slot of a call. Contract: never rejects; `undefined` where there is none. */
 export async function resolution(registry: Registry, name: string, sent: unknown): Promise<Resolution | undefined> {
   try {
     const { slot, raw, alias } = await resolve(registry, name, sent)
