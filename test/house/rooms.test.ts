@@ -176,7 +176,7 @@ const largeFiles: Record<string, number> = {
   'plugins/agent/finish/planned_task.ts': 13.6,
   'plugins/agent/loop/turn.ts': 13.4,
   'plugins/agent/model/providers/provider.ts': 15.7,
-  'plugins/agent/records/reduce.ts': 15.6,
+  'plugins/agent/records/reduce.ts': 15.3,
   'plugins/agent/thread.ts': 15.1,
   'plugins/lib/rules/shell.ts': 13.4,
   'plugins/lib/rules/wrappers.ts': 14.2,
