@@ -181,7 +181,6 @@ const largeFiles: Record<string, number> = {
   'plugins/lib/rules/shell.ts': 13.4,
   'plugins/lib/rules/wrappers.ts': 14.2,
   'plugins/lib/search/search.ts': 12.4,
-  'plugins/lib/syntax/outline.ts': 12.7,
   'plugins/surface/plugins/indexes.ts': 13.7,
   'plugins/surface/plugins/install.ts': 17.5,
   'plugins/tui/drive.ts': 13,
