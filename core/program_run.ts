@@ -1,4 +1,4 @@
-import { firstLine, nearest, problem, redactText, version, visible, visibleLine, VtError, type Problem } from './base/index.js'
+import { definedOnly, firstLine, nearest, problem, redactText, version, visible, visibleLine, VtError, type Problem } from './base/index.js'
 import { CommandLineError, guarded, leaveReport, levels, readCommandLine } from './cli/index.js'
 import { homeOf } from './config/index.js'
 import { plainly } from './input/index.js'
@@ -60,18 +60,20 @@ export class ProgramRun {
       stdout.write(`${version}\n`)
       return 0
     }
-    // A person without a verb gets the chat; a program without a verb gets an error.
-    const intended = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : this.#host.stdin.isTTY ? 'chat' : undefined)
+    const intended = verb ?? this.#usualVerb(rest)
     const env = { ...this.#host.env, ...extraEnv }
     this.#location = { ...options, env }
     const stdin = () => this.#host.stdin
-    const io: Io = { get stdin() { return stdin() }, stdout, stderr, screen: this.#screen, env, signal, quiet, ...(interrupts && { interrupts }), front }
-    const kernel = await createKernel({ ...options, env, ...(intended !== undefined && { verb: intended }), surface: intended ?? 'help', signal, ...(log && { log: this.#logFrom(log) }) })
+    const io: Io = { get stdin() { return stdin() }, stdout, stderr, screen: this.#screen, env, signal, quiet, ...definedOnly({ interrupts }), front }
+    const kernel = await createKernel({
+      ...options, env, ...definedOnly({ verb: intended }), surface: intended ?? 'help', signal,
+      ...(log && { log: this.#logFrom(log) }),
+    })
     this.#kernel = kernel
     try {
       if (signal.aborted) return INTERRUPTED
       const isSilent = intended !== undefined && !REPORTING_VERBS.has(intended)
-      // A plugin that changed since consent is left out, its guards too; a person who starts another verb must learn of it.
+      // A plugin that changed since consent is left out, guards too; a person must learn of it.
       if (isSilent) this.#warn(kernel, 'VT_PLUGIN_LOCK')
       const surface = intended === undefined ? undefined : await kernel.inspection.loadSurface(intended)
       if (!surface) this.#early?.end()
@@ -83,6 +85,12 @@ export class ProgramRun {
     } finally {
       await kernel.close()
     }
+  }
+
+  /** Returns the chat for a person who gives no verb, nothing for a program. */
+  #usualVerb(words: readonly string[]): string | undefined {
+    if (words.includes('--help') || words.includes('-h')) return 'help'
+    return this.#host.stdin.isTTY ? 'chat' : undefined
   }
 
   /** Prints the diagnostics with this code, each text once. */

@@ -4,7 +4,7 @@ import { promptParts, findSkill, loadedIn, openFolder, pathOf, readSkill, resour
 
 const longest = 256 * 1024
 
-/** `load_skill`: the instructions of a skill, with the names of its resources, and the tools it brings. Reading grants nothing and runs nothing. */
+/** `load_skill`: instructions, resources and tools of a skill. Grants nothing and runs nothing. */
 export default (async ({ input: { name, arguments: given = '' }, caller }, context) => {
   const skill = findSkill(name, context, caller)
   if (!skill) return unknownSkill(name, context)
@@ -14,9 +14,11 @@ export default (async ({ input: { name, arguments: given = '' }, caller }, conte
     if ('ok' in read) return read
     const { text } = read
     // Only a person who calls a command by its name has done what stands in it.
-    const done = skill.body !== undefined && caller.surface === 'prompt' ? await carriedOut(promptParts(skill, read.body, given), context) : withArguments(read.body, skill, given)
-    if (typeof done !== 'string') return done
-    const body = done
+    const isCommand = caller.surface === 'prompt' && skill.body !== undefined
+    const body = isCommand
+      ? await carriedOut(promptParts(skill, read.body, given), context)
+      : withArguments(read.body, skill, given)
+    if (typeof body !== 'string') return body
     if (Buffer.byteLength(body) > longest) return fail('VT_SKILL_INVALID', `The instructions of ${skill.id} are longer than ${longest / 1024} KiB.`)
 
     const loaded = loadedIn(context.session)
@@ -25,10 +27,10 @@ export default (async ({ input: { name, arguments: given = '' }, caller }, conte
     const here = pathOf(skill.folder, context.workspace)
     const instructions = body.replace(/\$\{(?:CLAUDE_)?SKILL_DIR\}/g, () => here)
     const resources = await resourcesOf(skill, folder)
-    const brings = resources.some((path) => /^vtcode(?:\.ya?ml|\.json|\/.*)$/.test(path))
-    const activation = brings ? await context.host.bring(skill, context.session) : { active: [], left: [] }
+    const activation = await activate(skill, resources, context)
     // What a skill brings ends with its session, and each call of the command line is one.
     const isAlone = caller.surface === 'call'
+    const tools_added = activation.active.flatMap(({ slot }) => slot ?? []).sort()
     const output = {
       name: skill.name,
       description: text.description,
@@ -37,12 +39,12 @@ export default (async ({ input: { name, arguments: given = '' }, caller }, conte
       scope: skill.scope,
       already_loaded,
       resources,
-      tools_added: activation.active.flatMap(({ slot }) => slot ?? []).sort(),
-      ...(text.allowed_tools.length > 0 && { allowed_tools: text.allowed_tools }),
-      ...(text.compatibility !== undefined && { compatibility: text.compatibility }),
+      tools_added,
+      ...optionalFields(text),
     }
-    const notices = [...noticesOf(caller.surface === 'prompt' && skill.body !== undefined ? '' : read.body, activation), ...(isAlone && output.tools_added.length > 0 ? [oneCall(output.tools_added)] : [])]
-    return ok(output, { text: wrap(isAlone ? { ...output, tools_added: [] } : output, here), ...(notices.length > 0 && { notices }) })
+    const notices = [...noticesOf(isCommand ? '' : read.body, activation), ...(isAlone ? lostTools(tools_added) : [])]
+    const rendered = wrap({ ...output, tools_added: isAlone ? [] : tools_added }, here)
+    return ok(output, { text: rendered, ...(notices.length > 0 && { notices }) })
   } catch (error) {
     // It was there when the skills were looked for.
     if (error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND') return unknownSkill(name, context)
@@ -50,9 +52,21 @@ export default (async ({ input: { name, arguments: given = '' }, caller }, conte
   }
 }) satisfies Handler<{ name: string; arguments?: string }>
 
+async function activate(skill: Skill, resources: string[], { host, session }: Context): Promise<SkillActivation> {
+  const brings = resources.some((path) => /^vtcode(?:\.ya?ml|\.json|\/.*)$/.test(path))
+  return brings ? host.bring(skill, session) : { active: [], left: [] }
+}
+
+type Skill = Parameters<Context['host']['bring']>[0]
+
+const optionalFields = ({ allowed_tools, compatibility }: { allowed_tools: readonly string[]; compatibility?: string | undefined }) => ({
+  ...(allowed_tools.length > 0 && { allowed_tools }),
+  ...(compatibility !== undefined && { compatibility }),
+})
+
 const largest = 64 * 1024
 
-/** The text of a command with what its parts gave, one after the other; the first that is refused ends it. Each is an ordinary call. */
+/** Runs the parts of a command as ordinary calls and joins their texts; the first refusal ends it. */
 async function carriedOut(parts: PromptPart[], context: Context): Promise<string | Result> {
   const texts: string[] = []
   for (const part of parts) {
@@ -83,10 +97,10 @@ interface Ran {
 const printed = ({ stdout = '', stderr = '', output = '', exit_code }: Ran): string =>
   `${[stdout, output, stderr].map((text) => text.trimEnd()).filter(Boolean).join('\n')}${exit_code === 0 ? '' : `\n(exit code ${exit_code ?? 'none'})`}`
 
-const oneCall = (tools: string[]): Notice => ({
+const lostTools = (tools: string[]): Notice[] => (tools.length === 0 ? [] : [{
   code: 'VT_SKILL_ONE_CALL',
   message: `The skill brings ${tools.join(', ')}, for its session only, and each \`vtcode call\` is one of its own: they can be called in \`vtcode chat\`, \`vtcode exec\` and over MCP.`,
-})
+}])
 
 interface Loaded {
   name: string

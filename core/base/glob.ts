@@ -65,13 +65,15 @@ export function wildcard(pattern: string, classes = false): (text: string) => bo
     const set = classes ? /^\[([!^]?)(\]?[^\]]*)\]/.exec(rest) : null
     const escaped = classes && rest[0] === '\\' && rest.length > 1
     const char = escaped ? rest[1]! : String.fromCodePoint(rest.codePointAt(0)!)
-    if (set) tokens.push(inSet(set[2]!, set[1] !== ''))
-    else if (char === '*' && !escaped) tokens.push('*')
-    else if (char === '?' && classes && !escaped) tokens.push(() => true)
-    else tokens.push((other) => other === char)
+    tokens.push(set ? inSet(set[2]!, set[1] !== '') : tokenOf(char, classes, escaped))
     rest = rest.slice(set ? set[0].length : escaped ? 2 : char.length)
   }
   return (text) => matchSequence(tokens, [...text], (token) => token === '*', (token, char) => token !== '*' && token(char))
+}
+
+function tokenOf(char: string, classes: boolean, escaped: boolean): Token {
+  if (char === '*' && !escaped) return '*'
+  return char === '?' && classes && !escaped ? () => true : (other) => other === char
 }
 
 function inSet(members: string, negated: boolean): (char: string) => boolean {

@@ -20,7 +20,7 @@ export { likest, nearest } from './suggest.js'
 export { block, inert, shortLine, toText, visible, visibleJson, visibleLine, visibleProgress, visibleText, withoutInvisible } from './visible.js'
 export type { Contribution, ContributionInfo, Inference, Kind, Layer, Manifest, PluginFolder, PromptArgument, Stage, State } from './manifest_types.js'
 export {
-  isObject, type Call, type CallTool, type ContentBlock, type Diagnostic, type Effect, type Failure, type Json, type JsonObject, type Launch, type ManifestEntry, type Mode, type Next, type Notice,
+  definedOnly, isObject, type Call, type CallTool, type ContentBlock, type Diagnostic, type Effect, type Failure, type Json, type JsonObject, type Launch, type ManifestEntry, type Mode, type Next, type Notice,
   type Place, type PreparedCall, type Problem, type Result, type RightsLeft, type Schema, type SlotInfo, type Slots, type Success, type ToolInfo, type Waits,
 } from './types.js'
 export { usualWaits } from './waits.js'

@@ -18,14 +18,10 @@ export function toJson(whole: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {
     spend(8)
     if (typeof value === 'string') return spend(value.length), value
     if (value === null || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value
-    if (typeof value === 'number') throw problem('VT_INPUT_INVALID', { problem: `${notInJson(whole) ?? `It is ${value}`}; JSON has no such number. Give a finite one.` })
-    if (typeof value !== 'object') throw problem('VT_INPUT_INVALID', { problem: `JSON has no ${typeof value}.` })
+    if (typeof value !== 'object') throw notJson(value, whole)
     if (room === 0) throw problem('VT_INPUT_INVALID', { problem: `The data is nested more than ${depth} levels deep.` })
     if (Array.isArray(value)) return Object.freeze(value.map((item) => (item === undefined ? null : copy(item, room - 1))))
-    const proto = Object.getPrototypeOf(value)
-    if (proto !== Object.prototype && proto !== null && Object.getPrototypeOf(proto) !== null) {
-      throw problem('VT_INPUT_INVALID', { problem: `JSON has no ${proto.constructor?.name ?? 'such object'}.` })
-    }
+    requirePlain(value)
     const result: JsonObject = {}
     for (const key of Object.keys(value)) {
       const item = (value as JsonObject)[key]
@@ -37,6 +33,18 @@ export function toJson(whole: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {
     return Object.freeze(result)
   }
   return copy(whole, depth)
+}
+
+function notJson(value: unknown, whole: unknown): Error {
+  if (typeof value !== 'number') return problem('VT_INPUT_INVALID', { problem: `JSON has no ${typeof value}.` })
+  const place = notInJson(whole) ?? `It is ${value}`
+  return problem('VT_INPUT_INVALID', { problem: `${place}; JSON has no such number. Give a finite one.` })
+}
+
+function requirePlain(value: object): void {
+  const proto = Object.getPrototypeOf(value)
+  if (proto === Object.prototype || proto === null || Object.getPrototypeOf(proto) === null) return
+  throw problem('VT_INPUT_INVALID', { problem: `JSON has no ${proto.constructor?.name ?? 'such object'}.` })
 }
 
 /** The input of a refused call where it is plain data of a moderate size, else an empty object. */
@@ -86,7 +94,7 @@ export function jsonSize(value: unknown): number {
   return sum
 }
 
-/** By how much the JSON of a value is longer than that of an earlier form of it; what both share is not looked at, and `except` does not count. */
+/** How much longer the JSON of a value is than that of an earlier form, `except` left out. */
 export function jsonGrowth(before: object, after: object, except: string): number {
   const sizeOf = (one: object, other: object): number =>
     Object.entries(one).reduce((sum, [key, value]) => (key === except || value === (other as JsonObject)[key] ? sum : sum + key.length + 4 + jsonSize(value)), 0)

@@ -6,6 +6,10 @@ export type JsonObject = Record<string, unknown>
 /** Whether it is what JSON calls an object. */
 export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Returns the properties whose value is defined, for a place where `undefined` is no value. */
+export const definedOnly = <T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as typeof all
+
 /** A JSON Schema (2020-12) as data. Annotations the kernel reads: `format: workspace-path | workspace-glob | command`, `x-aliases`, `x-exists`, `x-sensitive`. */
 export type Schema = JsonObject
 
@@ -48,7 +52,7 @@ export interface Call<Input = JsonObject> {
 export interface RightsLeft {
   /** Names as in the rule `Except(…)`, or `Except(…)` itself for all but those. */
   readonly tools?: readonly string[]
-  /** Globs; every path that is written has to match one of them, as given and as resolved. Commands that only read still run. */
+  /** Globs that each written path has to match, as given and as resolved. Commands that only read still run. */
   readonly writes?: readonly string[]
 }
 

@@ -31,7 +31,7 @@ export function closedToOthers(path: string): boolean {
 export type RealPath = (path: string) => string
 const realPath: RealPath = (path) => realpathSync.native(path)
 
-/** Real paths for many files at once: each folder is resolved once, and a file only where the file itself is a link. */
+/** Real paths for many files: each folder is resolved once, and of the files only links. */
 export function realPaths(): RealPath {
   const folders = new Map<string, string>()
   const folderOf = (folder: string) => {
@@ -114,7 +114,22 @@ export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint
   if (first?.code === 'MULTIPLE_DOCS') throw wrong('The file holds several documents; write one per file.', first.pos[0])
   if (first) throw wrong(`${first.message}.`.replace(/\.+$/, '.'), first.pos[0])
   if (tree.directives?.yaml.version !== '1.2') throw refuse('VT_MANIFEST_INVALID', 'Only YAML 1.2 is read.', `${file}:1:1`)
+  const value = copyTree(tree, yaml, { wrong, over })
+  if (file.endsWith('.json')) checkJson(text, file)
 
+  return { value, bytes, at: (path) => place(offsetOf(tree, path, yaml)) }
+}
+
+/** Make the refusals of a document at an offset. */
+interface Faults {
+  wrong(text: string, offset: number): Error
+  over(text: string, offset: number): Error
+}
+
+/** Copies a tree to frozen plain data. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT. */
+function copyTree(tree: Tree, yaml: typeof import('yaml'), faults: Faults): unknown {
+  const { wrong, over } = faults
+  const scalarOf = (node: unknown): unknown => (yaml.isScalar(node) ? node.value : undefined)
   let nodes = 0
   let aliases = 0
   const copy = (node: Node | null, depth: number): unknown => {
@@ -129,25 +144,26 @@ export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint
       return copy(named, depth)
     }
     if (yaml.isSeq(node)) return Object.freeze(node.items.map((item) => copy(item as Node | null, depth + 1)))
-    if (yaml.isMap(node)) {
-      const result: Record<string, unknown> = {}
-      for (const { key, value } of node.items) {
-        const there = (key as Node | null)?.range?.[0] ?? offset
-        if (!yaml.isScalar(key) || typeof key.value !== 'string') throw wrong('A key is not text; quote it.', there)
-        if (forbidden.has(key.value)) throw wrong(`The key '${key.value}' is not allowed.`, there)
-        result[key.value] = copy(value as Node | null, depth + 1)
-      }
-      return Object.freeze(result)
+    if (!yaml.isMap(node)) return copyScalar(scalarOf(node), offset, faults)
+    const result: Record<string, unknown> = {}
+    for (const { key, value } of node.items) {
+      const there = (key as Node | null)?.range?.[0] ?? offset
+      const name = scalarOf(key)
+      if (typeof name !== 'string') throw wrong('A key is not text; quote it.', there)
+      if (forbidden.has(name)) throw wrong(`The key '${name}' is not allowed.`, there)
+      result[name] = copy(value as Node | null, depth + 1)
     }
-    const value = yaml.isScalar(node) ? node.value : undefined
-    if (typeof value === 'string' && value.length > limits.text) throw over(`A text is longer than ${limits.text} characters.`, offset)
-    if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('JSON has no infinite numbers.', offset)
-    return value ?? null
+    return Object.freeze(result)
   }
-  const value = copy(tree.contents as Node | null, 0)
-  if (file.endsWith('.json')) checkJson(text, file)
+  return copy(tree.contents as Node | null, 0)
+}
 
-  return { value, bytes, at: (path) => place(offsetOf(tree, path, yaml)) }
+function copyScalar(value: unknown, offset: number, { wrong, over }: Faults): unknown {
+  if (typeof value === 'string' && value.length > limits.text) {
+    throw over(`A text is longer than ${limits.text} characters.`, offset)
+  }
+  if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('JSON has no infinite numbers.', offset)
+  return value ?? null
 }
 
 /** The text of a document. Throws VT_MANIFEST_LIMIT for a text that is too large, is no UTF-8, or contains a NUL. */
@@ -163,7 +179,7 @@ export function decode(bytes: Uint8Array, file: string): string {
   return text
 }
 
-/** The part of the YAML library that only cuts text into tokens; written out, because declarations of ours name no package. */
+/** The part of the YAML library that cuts text into tokens; our declarations name no package. */
 export type Lexing = new () => { lex(source: string): Iterable<string> }
 
 /** The parser recurses and a deep enough document ends the process, so depth is measured on the lexer's flat list first. */

@@ -8,7 +8,7 @@ export interface Constraint extends Configured {
   sandbox_or_ask?: true
 }
 
-/** The properties that a limit speaks about; where a call has none of them, the first that the slot knows is set. */
+/** The properties of a limit; where a call has none of them, the first that the slot knows is set. */
 const limited = {
   max_results_per_call: ['max_results', 'max_items', 'per_page', 'max_matches'],
   max_items_per_call: ['max_results', 'max_items', 'per_page'],
@@ -16,7 +16,7 @@ const limited = {
   max_response_bytes: ['max_bytes'],
 } as const
 
-/** Those of the settings and of policies in data, by name; where several speak under one name, the strictest of each. */
+/** Constraints of the settings and of policies, by name; the strictest of each. */
 function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): Record<string, Constraint> {
   const together = new Map<string, Constraint>()
   for (const [name, constraint] of all.flatMap(Object.entries<Constraint>)) together.set(name, together.has(name) ? stricter(together.get(name)!, constraint) : constraint)
@@ -54,7 +54,7 @@ export interface Constrained {
   silent: Notice[]
 }
 
-/** A call as it was made, in the slot's terms and in those of an alias, and whether the slot takes an input. */
+/** A call in the terms of the slot and of an alias, and whether the slot takes an input. */
 export interface AskedCall {
   given: JsonObject
   declared?: JsonObject | undefined
@@ -66,10 +66,22 @@ export interface AskedCall {
  * modes in the terms of the alias; what `passes` is offered in place of a call. Throws VT_POLICY_DENIED for a mode or an address that is not allowed.
  */
 export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObject, { given, declared = given, passes }: AskedCall): Constrained {
+  const result: Constrained = { input: { ...input }, notices: [], silent: [] }
+  capNumbers(constraint, slot, given, result)
+  const { default_response_format: format, allowed_modes: modes } = constraint
+  if (format && Object.hasOwn(slot.input['properties'] as JsonObject, 'response_format')) {
+    result.input['response_format'] ??= format
+  }
+  if (constraint.sandbox_or_ask) result.input['sandbox_permissions'] ??= 'sandbox_or_ask'
+  if (modes) allowMode(modes, slot, { input: result.input, given, declared, passes })
+  if (typeof input['url'] === 'string') allowAddress(constraint, slot, given, input['url'])
+  return result
+}
+
+/** Sets each limited number to the limit where it is missing or larger. */
+function capNumbers(constraint: Constraint, slot: SlotInfo, given: JsonObject, result: Constrained): void {
   const properties = slot.input['properties'] as Record<string, JsonObject>
   const knows = (name: string) => Object.hasOwn(properties, name)
-  const result: Constrained = { input: { ...input }, notices: [], silent: [] }
-
   for (const [key, names] of Object.entries(limited) as [keyof typeof limited, readonly string[]][]) {
     const limit = constraint[key]
     if (limit === undefined) continue
@@ -84,26 +96,18 @@ export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObj
       ;(given[name] === undefined ? result.silent : result.notices).push(notice)
     }
   }
-  if (constraint.default_response_format && knows('response_format')) result.input['response_format'] ??= constraint.default_response_format
-  if (constraint.sandbox_or_ask) result.input['sandbox_permissions'] ??= 'sandbox_or_ask'
-  if (constraint.allowed_modes) allowMode(constraint.allowed_modes, slot, { input: result.input, given, declared, passes })
-  if (typeof input['url'] === 'string') allowAddress(constraint, slot, given, input['url'])
-  return result
 }
 
 /** What `tty` means as one of the modes that a policy file names. */
 const ttyModes = new Map<unknown, readonly string[]>([[true, ['pty']], [false, ['terminal', 'streaming']]])
 
+type ModeCall = Required<AskedCall> & { input: JsonObject; declared: JsonObject }
+
 /** A mode that is said must be allowed; a default that is not gives way to the first that is. */
-function allowMode(allowed: readonly string[], info: SlotInfo, { input, given, declared, passes }: Required<AskedCall> & { input: JsonObject; declared: JsonObject }): void {
-  const { input: schema } = info
-  const properties = schema['properties'] as JsonObject
-  const refuse = (mode: unknown) => {
-    const spoken = Object.hasOwn(properties, 'mode') || declared !== given
-    const other = fittingChange(allowed, properties, (change) => passes({ ...input, ...change }))
-    const way = spoken && allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : other ? `Use tty: ${toText(other['tty'])}.` : noWay
-    return denied(`The policy allows the modes ${allowed.join(', ') || '(none)'} here, not '${toText(mode)}'.`, way, other && again(info, given, other))
-  }
+function allowMode(allowed: readonly string[], info: SlotInfo, call: ModeCall): void {
+  const { input, given, declared } = call
+  const properties = info.input['properties'] as JsonObject
+  const refuse = (mode: unknown) => modeRefusal(mode, allowed, info, call)
   if (declared !== given && typeof declared['mode'] === 'string' && !allowed.includes(declared['mode'])) throw refuse(declared['mode'])
   if (Object.hasOwn(properties, 'mode')) {
     if (allowed.includes(toText(input['mode']))) return
@@ -118,9 +122,20 @@ function allowMode(allowed: readonly string[], info: SlotInfo, { input, given, d
   }
 }
 
+function modeRefusal(mode: unknown, allowed: readonly string[], info: SlotInfo, call: ModeCall): Error {
+  const { input, given, declared, passes } = call
+  const properties = info.input['properties'] as JsonObject
+  const other = fittingChange(allowed, properties, (change) => passes({ ...input, ...change }))
+  const saysMode = Object.hasOwn(properties, 'mode') || declared !== given
+  const otherWay = other ? `Use tty: ${toText(other['tty'])}.` : noWay
+  const way = saysMode && allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : otherWay
+  const message = `The policy allows the modes ${allowed.join(', ') || '(none)'} here, not '${toText(mode)}'.`
+  return denied(message, way, other && again(info, given, other))
+}
+
 const fitsTty = (allowed: readonly string[], tty: boolean): boolean => ttyModes.get(tty)!.some((mode) => allowed.includes(mode))
 
-/** What says the first mode that is allowed and that the slot takes for this call; nothing where there is none. */
+/** Returns the change to the first allowed mode that the slot takes for this call. */
 function fittingChange(allowed: readonly string[], properties: JsonObject, passes: (change: JsonObject) => boolean): JsonObject | undefined {
   const changes = Object.hasOwn(properties, 'mode')
     ? allowed.map((mode) => ({ mode }))
@@ -152,7 +167,7 @@ function allowAddress({ allowed_url_schemes: schemes, denied_url_hosts: hosts = 
 const noWay = 'Use another way, or ask the user to change tool-policy.json.'
 const denied = (reason: string, way: string, next?: Next) => problem('VT_POLICY_DENIED', { reason, way }, { details: { not_applied: true }, ...(next && { next }) })
 
-/** The settings with the limits that policies declare beside their rules; the stricter of two limits counts. */
+/** The settings with the limits of policies; the stricter of two counts. */
 export function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {
   type Limits = Record<string, Constraint>
   const stated = contributions.map(({ manifest }) => (manifest['rules'] as { constraints?: Limits } | undefined)?.constraints).filter((limits) => limits !== undefined)

@@ -1,31 +1,32 @@
-import { problem, texts, toText, type JsonObject, type Notice, type Schema } from '../base/index.js'
+import { isObject, problem, texts, toText, type JsonObject, type Notice, type Schema } from '../base/index.js'
 import { foldKey, typesOf, type InputShape } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 
-// Function-calling wires and the programs between them add one wrapper each; more than a few are no wrappers.
+// Function-calling wires add one wrapper each; more than a few are none.
 const mostWrappers = 4
 
-/** The input as an object: JSON text is parsed, a sole wrapper (`arguments`, `args`, `params`, `input`) comes off, `tool` is dropped. */
+/** Returns the input as an object: parses JSON text, removes a sole wrapper, drops `tool`. */
 export function unwrapInput(input: unknown, tool: string, known: (key: string) => boolean, wrappers = mostWrappers): JsonObject {
   if (input === undefined || input === null || input === '') return {}
   const value = typeof input === 'string' ? parse(input) : input
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw problem('VT_INPUT_INVALID', { problem: `The input is ${Array.isArray(value) ? 'an array' : `a ${typeof value}`}; an object is needed.` })
   }
-  const object = value as JsonObject
-  const [key, ...others] = Object.keys(object)
-  if (key && others.length === 0 && wrappers > 0 && ['arguments', 'args', 'params', 'input'].includes(key) && !known(key)) {
-    const inner = object[key]
-    if (typeof inner === 'string' ? inner.trimStart().startsWith('{') : typeof inner === 'object' && inner !== null && !Array.isArray(inner)) {
-      return unwrapInput(inner, tool, known, wrappers - 1)
-    }
+  const [key = '', ...others] = Object.keys(value)
+  if (others.length === 0 && wrappers > 0 && wrapperNames.includes(key) && !known(key) && holdsInput(value[key])) {
+    return unwrapInput(value[key], tool, known, wrappers - 1)
   }
-  if (object['tool'] === tool && !known('tool')) {
-    const { tool: _, ...rest } = object
+  if (value['tool'] === tool && !known('tool')) {
+    const { tool: _, ...rest } = value
     return rest
   }
-  return object
+  return value
 }
+
+const wrapperNames = ['arguments', 'args', 'params', 'input']
+
+const holdsInput = (value: unknown): boolean =>
+  typeof value === 'string' ? value.trimStart().startsWith('{') : isObject(value)
 
 function parse(text: string): unknown {
   try {
@@ -92,7 +93,7 @@ function collect(input: JsonObject, shape: InputShape): JsonObject {
   return rest
 }
 
-/** Values in the types of the schema: text that is exactly JSON of a wanted type, one item for a list, enums in any case. */
+/** Converts values to the types of the schema: JSON text, one item for a list, enums in any case. */
 export function coerce(input: JsonObject, shape: InputShape): JsonObject {
   const result: JsonObject = {}
   for (const name in input) {
@@ -103,19 +104,26 @@ export function coerce(input: JsonObject, shape: InputShape): JsonObject {
 }
 
 function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string> = typesOf(schema)): unknown {
-  const allowed = enumOf(schema)
-  if (allowed && typeof value === 'string') return allowed.find((option) => typeof option === 'string' && foldKey(option) === foldKey(value)) ?? value
-  if (typeof value === 'string' && !wanted.has('string') && wanted.size > 0) {
-    const parsed = jsonOf(value, wanted)
-    if (parsed !== undefined) return parsed
-    const items = schema['items'] as Schema | undefined
-    if (wanted.has('array') && items && (typesOf(items).has('string') || enumOf(items))) return [coerceValue(value, items)]
-  }
-  // A text may stay one where texts are welcome; a glob that is the JSON of a list would match nothing that anybody means.
-  if (typeof value === 'string' && wanted.has('array') && schema['format'] === 'workspace-glob' && /^\s*\["/.test(value)) return jsonOf(value, new Set(['array'])) ?? value
+  if (typeof value === 'string') return coerceText(value, schema, wanted)
   if ((typeof value === 'number' || typeof value === 'boolean') && wanted.size === 1 && wanted.has('string') && !schema['x-verbatim']) return toText(value)
   if (Array.isArray(value) && schema['items']) return value.map((item) => coerceValue(item, schema['items'] as Schema))
   return value
+}
+
+function coerceText(text: string, schema: Schema, wanted: ReadonlySet<string>): unknown {
+  const allowed = enumOf(schema)
+  const isMeant = (option: unknown) => typeof option === 'string' && foldKey(option) === foldKey(text)
+  if (allowed) return allowed.find(isMeant) ?? text
+  if (!wanted.has('string') && wanted.size > 0) {
+    const parsed = jsonOf(text, wanted)
+    if (parsed !== undefined) return parsed
+    const items = schema['items'] as Schema | undefined
+    const takesText = items && (typesOf(items).has('string') || enumOf(items))
+    if (wanted.has('array') && takesText) return [coerceValue(text, items)]
+  }
+  // A text may stay one where texts are welcome; a glob that is the JSON of a list would match no path.
+  const isList = wanted.has('array') && schema['format'] === 'workspace-glob' && /^\s*\["/.test(text)
+  return isList ? (jsonOf(text, new Set(['array'])) ?? text) : text
 }
 
 function jsonOf(text: string, wanted: ReadonlySet<string>): unknown {
@@ -149,7 +157,7 @@ export function limit(declared: JsonObject, shape: InputShape): { input: JsonObj
   return { input, notices }
 }
 
-/** Every property with `format: workspace-path` or `workspace-glob` in workspace-relative form. Throws VT_PATH_OUTSIDE, VT_INPUT_INVALID. */
+/** Makes paths and globs workspace-relative. Throws VT_PATH_OUTSIDE, VT_INPUT_INVALID. */
 export function confine(input: JsonObject, shape: InputShape, workspace: Workspace): JsonObject {
   let result = input
   for (const [name, format] of shape.paths) {
@@ -164,7 +172,7 @@ export function confine(input: JsonObject, shape: InputShape, workspace: Workspa
   return result
 }
 
-/** A glob stays as it is written; its literal part may not lead out, and its braces and `**` are bounded. */
+/** Keeps a glob unchanged; its literal part may not lead out, and its braces and `**` are bounded. */
 function confineGlob(glob: string, name: string, workspace: Workspace): string {
   const body = glob.replace(/^!/, '')
   const refuse = (why: string) => problem('VT_INPUT_INVALID', { problem: `'${name}' ${JSON.stringify(glob.slice(0, 80))} ${why}.` })

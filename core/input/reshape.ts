@@ -1,5 +1,4 @@
-import { toText } from '../base/index.js'
-import type { JsonObject } from '../base/index.js'
+import { definedOnly, toText, type JsonObject } from '../base/index.js'
 
 /**
  * A template of an alias's output, filled from what its target answered:
@@ -27,12 +26,7 @@ function fill(template: unknown, scope: Scope): unknown {
   if ('each' in form && 'item' in form) return items(form, scope).map((here) => fill(form['item'], { ...scope, here }))
   if ('if' in form && 'then' in form) return fill(truthy(fill(form['if'], scope)) ? form['then'] : form['else'], scope)
   if (Object.keys(form).length === 1 && typeof form['text'] === 'string') return render(form['text'], scope)
-  const result: JsonObject = {}
-  for (const [key, value] of Object.entries(form)) {
-    const filled = fill(value, scope)
-    if (filled !== undefined) result[key] = filled
-  }
-  return result
+  return definedOnly(Object.fromEntries(Object.entries(form).map(([key, value]) => [key, fill(value, scope)])))
 }
 
 const truthy = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value))

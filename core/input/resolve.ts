@@ -12,7 +12,7 @@ export interface CallTarget {
   raw: JsonObject
   /** What its caller is told whatever comes of it. */
   notices?: Notice[]
-  /** The name it was called by, where that stands for the slot: its answer is put in the words of the alias. */
+  /** The alias of the call: its answer is put in the words of the alias. */
   alias?: { slot: Slot; part: AliasPart; given: JsonObject }
   /** The slots on the way to it that are for audiences: the caller has to belong to one of each. */
   restricted?: readonly (readonly Slot[])[]
@@ -23,40 +23,73 @@ export interface CallTarget {
  * is shown. Throws VT_TOOL_UNKNOWN, VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED, VT_AGENT_NONE.
  */
 export async function resolve(registry: Registry, name: string, sent: unknown, reader?: Reader): Promise<CallTarget> {
-  const { slots } = registry
   const wanted = toolName(toText(name))
   const found = named(registry, wanted)
   if (!found) throw unknownTool(registry, wanted, reader)
-  const restricted: (readonly Slot[])[] = []
-  const pass = (...slots: readonly Slot[]) => {
-    if (slots.every(({ info }) => info.audience !== undefined)) restricted.push(slots)
-    if (reader) requireAudience(slots, reader)
-  }
-  pass(...('info' in found ? [found] : slotsOf(found)))
+  const restricted = requireReader('info' in found ? [found] : slotsOf(found), reader)
   const only = 'info' in found ? found : found.only
   const isKnown = (key: string) => (only ? only.shape.open || only.shape.names.has(key) : key === 'action')
   const unwrapped = read(sent, wanted, isKnown, only)
   if (only?.primary.manifest.forwards && typeof unwrapped['tool'] === 'string') {
-    const target = await forwarded(registry, only, unwrapped, reader)
-    return { ...target, restricted: [...restricted, ...(target.restricted ?? [])] }
+    return restrict(await forwarded(registry, only, unwrapped, reader), restricted)
   }
-  const input = only?.info.action !== undefined && unwrapped['action'] === only.info.action && !isKnown('action') ? withoutAction(unwrapped) : unwrapped
-  // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
-  const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(toText(input['action']))
-  const inferred: Inferred = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input, (one) => reaches(registry, reader ?? {}, one))
-  const { slot, raw } = inferred
-  pass(slot)
-  if (slot.refusal) throw slot.refusal
-  const block = slot.primary.manifest.alias
-  if (!block) return { ...inferred, restricted }
-  const own = slot.primary.manifest.input !== undefined
+  const isAction = (slot: Slot) => reaches(registry, reader ?? {}, slot)
+  const inferred = only
+    ? await chooseAction(only, unwrapped, isKnown('action'), isAction)
+    : await infer(found as Tool, unwrapped, isAction)
+  restricted.push(...requireCallable(inferred.slot, reader))
+  const target = inferred.slot.primary.manifest.alias ? await followAlias(registry, inferred, reader) : inferred
+  return restrict(target, restricted)
+}
+
+/** Chooses the slot of a name that has one slot, or an action of the tool that it belongs to. */
+async function chooseAction(
+  only: Slot,
+  input: JsonObject,
+  hasActionField: boolean,
+  isAction: (slot: Slot) => boolean,
+): Promise<Inferred> {
+  const { info, tool } = only
+  if (hasActionField) return { slot: only, raw: input }
+  if (info.action !== undefined) {
+    return { slot: only, raw: input['action'] === info.action ? withoutAction(input) : input }
+  }
+  // A tool of another vocabulary may have the name of one that has actions; one action never leads to another.
+  if (tool.actions.has(toText(input['action']))) return infer(tool, input, isAction)
+  return { slot: only, raw: input }
+}
+
+/** Translates the input of an alias for the slot that the alias stands for. Throws VT_SLOT_UNBOUND, VT_AGENT_NONE. */
+async function followAlias({ slots }: Registry, { slot, raw }: Inferred, reader?: Reader): Promise<CallTarget> {
+  const { alias, input } = slot.primary.manifest
+  const own = input !== undefined
   const given = own ? (await spell(slot, raw)).given : raw
-  const { to, input: translated, part } = translate(block, given, !own)
+  const { to, input: translated, part } = translate(alias!, given, !own)
   const next = slots.get(to)
-  if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
-  pass(next)
-  if (next.refusal) throw next.refusal
-  return { slot: next, raw: translated, alias: { slot, part, given }, restricted }
+  if (!next || next.primary.manifest.alias) {
+    const reason = 'an alias stands for a slot, never for another alias'
+    throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason })
+  }
+  return { slot: next, raw: translated, alias: { slot, part, given }, restricted: requireCallable(next, reader) }
+}
+
+/** Adds slots on the way to a target of which the caller has to be an audience. */
+const restrict = (target: CallTarget, restricted: readonly (readonly Slot[])[]): CallTarget => ({
+  ...target,
+  restricted: [...restricted, ...(target.restricted ?? [])],
+})
+
+/** Returns the slots if all of them are for audiences. Throws VT_AGENT_NONE where the reader belongs to none. */
+function requireReader(slots: readonly Slot[], reader: Reader | undefined): (readonly Slot[])[] {
+  if (reader) requireAudience(slots, reader)
+  return slots.every(({ info }) => info.audience !== undefined) ? [slots] : []
+}
+
+/** Does the same for one slot, and throws where the slot itself forbids a call. */
+function requireCallable(slot: Slot, reader: Reader | undefined): (readonly Slot[])[] {
+  const restricted = requireReader([slot], reader)
+  if (slot.refusal) throw slot.refusal
+  return restricted
 }
 
 function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader: Reader = {}): VtError {
@@ -72,7 +105,7 @@ export function requireAudience(slots: readonly Slot[], { audiences }: Reader): 
   if (first && slots.every(({ info }) => !isForAudience(info, audiences))) throw problem('VT_AGENT_NONE', { slot: slots.length === 1 ? first.info.slot : first.info.tool })
 }
 
-/** The call that a call of this slot stands for; what stands beside the name is its input where none is given as such. */
+/** Returns the call that a forwarding tool stands for; other fields are its input where none is given. */
 function forwarded(registry: Registry, from: Slot, { tool, input, ...beside }: JsonObject, reader: Reader | undefined): Promise<CallTarget> {
   const found = named(registry, toolName(toText(tool)))
   if (found === from || found === from.tool) throw new VtError({ code: 'VT_TOOL_UNKNOWN', message: `${from.info.slot} cannot call itself.`, hint: 'Name another tool.', retryable: false })
@@ -88,7 +121,7 @@ function named({ slots, tools, routes }: Registry, name: string): Slot | Tool | 
 /** A name that led to no slot, for a record: without its decoration, at most 80 characters. */
 export const recordedName = (name: unknown): string => toolName(toText(name)).slice(0, 80)
 
-/** All that a call by this name could have done, whatever its input; nothing for a name that stands for nothing. */
+/** Returns all effects that a call by this name can have. */
 export function effectsOfName(registry: Registry, name: unknown): Effect[] {
   const found = named(registry, toolName(toText(name)))
   const slots = !found ? [] : 'info' in found ? [found] : slotsOf(found)

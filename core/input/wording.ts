@@ -57,7 +57,7 @@ export const plainWords: Words = {
 /** Renders a template for a person who reads it outside of a call. */
 export const plainly = (text: string): string => speak(text, plainWords)
 
-/** The words of a caller: those of the dialect that they called by, else what is shown to them; nothing for what is not left to them. Worked out when a text first needs them. */
+/** Returns the words of the dialect of a call, else those shown to its reader. Computed with the first text. */
 export function wordsFor(registry: Registry, called: Called | undefined, reader: Reader = {}): Words {
   let made: Pick<Words, 'slot' | 'call'> | undefined
   const words = () => (made ??= slotWords(registry, called, reader))
@@ -74,7 +74,7 @@ interface Called {
   alias?: { slot: Slot; part: AliasPart }
 }
 
-/** Who called by an alias, or a tool that calls others, can give no field that only the target has. */
+/** A caller by an alias or by a forwarding tool can give no field that only the target has. */
 function fieldOf(called: Called | undefined, name: string): string | undefined {
   if (!called) return name
   const { slot, alias } = called
@@ -85,17 +85,16 @@ function fieldOf(called: Called | undefined, name: string): string | undefined {
 
 function slotWords(registry: Registry, called: Called | undefined, reader: Reader): Pick<Words, 'slot' | 'call'> {
   const shown = (slot: Slot) => isShown(registry, reader, slot)
-  const dialects = [called?.alias?.slot.primary.manifest.dialect ?? []].flat()
-  const isOfDialect = ({ primary: { manifest } }: Slot) =>
-    [manifest.dialect ?? []].flat().some((one) => dialects.includes(one))
+  const dialects = dialectsOf(called?.alias?.slot)
+  const isOfDialect = (slot: Slot) => dialectsOf(slot).some((one) => dialects.includes(one))
   // Who calls by a name that is not shown knows the others too.
   const knowsOwnNames = called !== undefined && !called.alias && !shown(called.slot)
   /** The alias by which the reader knows a slot, or its own name; nothing where it has neither. */
   const find = (id: string, input: JsonObject): Meant | 'own' | undefined => {
     const slot = registry.slots.get(id)
     if (!slot || slot.refusal || !reaches(registry, reader, slot)) return undefined
-    const spoken = dialects.length > 0 ? byAlias(registry, id, input, isOfDialect) : undefined
-    if (spoken) return spoken
+    const alias = byAlias(registry, id, input, isOfDialect)
+    if (alias) return alias
     return shown(slot) ? 'own' : (byAlias(registry, id, input, shown) ?? (knowsOwnNames ? 'own' : undefined))
   }
   const split = (id: string) => ownName(registry, reader.splitReads, registry.slots.get(id)!)
@@ -113,6 +112,8 @@ function slotWords(registry: Registry, called: Called | undefined, reader: Reade
   }
 }
 
+const dialectsOf = (slot?: Slot): string[] => [slot?.primary.manifest.dialect ?? []].flat()
+
 /** An alias that stands for a slot; with the input in its words where it can say all of it. */
 interface Meant {
   name: string
@@ -121,7 +122,7 @@ interface Meant {
 
 type Wanted = (alias: Slot) => boolean
 
-/** The alias that says most of a call; its name alone where it cannot say all of the input, or needs more. */
+/** Finds the alias that expresses most of a call; its name alone where it cannot express all of the input. */
 function byAlias({ slots }: Registry, id: string, input: JsonObject, wanted: Wanted): Meant | undefined {
   const found: (Meant & { rank: number })[] = []
   for (const alias of slots.values()) {
@@ -147,7 +148,7 @@ function takesWord({ input }: Slot['info'], name: string, value: unknown): boole
   return known === undefined || known.includes(value)
 }
 
-/** A failure with its hint in these words. Messages and notices quote names and texts of others, so they are no templates and stay as they are. */
+/** Renders the hint of a failure. Messages and notices quote foreign texts, so they are no templates. */
 export function worded(result: Result, words: Words): Result {
   if (result.ok) return result
   const { error } = result
@@ -156,7 +157,7 @@ export function worded(result: Result, words: Words): Result {
   return { ...result, error: { ...error, hint: speak(error.hint, words), ...details } } satisfies Failure
 }
 
-/** An answer whose next call is one that its reader can make, in these words; it has none where there is no such call. Without words it stays as it is. */
+/** Keeps the next call of an answer where its reader can make it, in these words; else removes it. */
 export function nextFor(result: Result, registry: Registry, workspace: Workspace, reader: Reader, words?: Words): Result {
   const owner: { next?: unknown } = result.ok ? result.output : result.error
   if (!isCall(owner.next)) return result

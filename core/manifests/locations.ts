@@ -16,7 +16,7 @@ export interface DiscoverOptions {
   /** Folder of the machine's administrator. */
   admin?: string
   env: Record<string, string | undefined>
-  /** The settings, and which file said an entry of `manifests`: there its paths begin. Origins are asked for only then. */
+  /** The settings and the files of their entries: there the paths of an entry begin. */
   loaded: { settings: Settings; origins: readonly Origin[] }
   /** Loaded skills whose folders hold manifests. */
   skills?: readonly Pick<Skill, 'name' | 'folder' | 'layer'>[]
@@ -55,9 +55,8 @@ export const precedence: readonly Layer[] = ['builtin', 'admin', 'call', 'user',
 export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode', loaded, skills = [] }: DiscoverOptions): ManifestLocations {
   const diagnostics: Diagnostic[] = []
   const { plugins } = loaded.settings
-  // Most settings name nothing whose author matters here.
   const originOf = (name: string) => loaded.origins.find(({ path }) => path === name)
-  // Layers extend this list: whoever said the last item has not said the others.
+  // Layers extend this list: each item has an origin of its own.
   const removals: Removal[] = plugins.disable.map((pattern, index) => removal(pattern, originOf(`plugins.disable.${index}`)))
   const builtin: ManifestSource[] = []
   const entries: ManifestSource[] = []
@@ -82,12 +81,7 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
   }
   if (plugins.enabled === false) return { sources: builtin, removals, diagnostics, looked }
 
-  let lock: ReturnType<typeof installed> | undefined
-  // Did `vtcode plugins add --link` make this link?
-  const linked = (name: string, target: string): boolean => {
-    const { type, path } = (lock ??= installed(home))[name]?.source ?? {}
-    return type === 'link' && path === target
-  }
+  const linked = linkChecker(home)
   const below = (layer: Layer, ...dirs: string[]) => dirs.flatMap((dir) => pluginsIn(dir, layer, diagnostics, layer === 'user' ? linked : undefined))
   const all = [
     ...builtin,
@@ -96,7 +90,7 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
     ...below('user', ...own),
     ...below('workspace', ...theirs),
     ...serverFile(workspace, loaded.settings),
-    // With a name that no folder of a plugin gives: loading a skill renames nobody.
+    // No folder gives this name: loading a skill renames no plugin.
     ...skills.filter(({ folder }) => markers(folder).length > 0).map(({ name, folder, layer }): ManifestSource => ({ form: 'skill', layer, path: folder, root: folder, plugin: `${name}@skill` })),
   ]
   // A workspace that is the home folder has its plugins read once, as the user's.
@@ -104,6 +98,15 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
   const sources = first.filter(({ layer }) => layer !== 'workspace' || plugins.workspace !== 'off')
   nameApart(sources, diagnostics)
   return { sources, removals, diagnostics, looked: [...looked, ...skills.map(({ folder }) => folder)] }
+}
+
+/** Says of a link whether `vtcode plugins add --link` made it. */
+function linkChecker(home: string): (name: string, target: string) => boolean {
+  let lock: ReturnType<typeof installed> | undefined
+  return (name, target) => {
+    const { type, path } = (lock ??= installed(home))[name]?.source ?? {}
+    return type === 'link' && path === target
+  }
 }
 
 const removal = (pattern: string, origin: Origin | undefined): Removal => ({ pattern, layer: origin?.layer ?? 'call', file: origin?.file ?? 'options' })
@@ -169,7 +172,7 @@ function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[], linked:
   })
 }
 
-/** What was installed. A lock that cannot be used says nothing; that it cannot is reported elsewhere. */
+/** Returns the installed plugins; a lock that cannot be used has none and is reported elsewhere. */
 function installed(home: string): ReturnType<typeof readInstalled> {
   try {
     return readInstalled(home)
@@ -190,7 +193,7 @@ export function sourceAt(path: string, layer: Layer): ManifestSource {
 export const markers = (root: string): string[] =>
   ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode'].filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }))
 
-/** What makes a folder a package of another program, whatever else lies in it; and what does so only among plugins. */
+/** What makes a folder a package of another program, and what does so only among plugins. */
 const certain = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json', '.claude-plugin/marketplace.json']
 const likely = [...certain, 'manifest.json', 'package.json', '.mcp.json', 'hooks/hooks.json', 'commands', 'skills', 'SKILL.md']
 

@@ -1,15 +1,16 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
-import { toText } from '../base/index.js'
+import { definedOnly, isObject, toText } from '../base/index.js'
 import {
-  byBytes, fromError, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Schema,
+  byBytes, fromError, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest,
   type Stage, type Values,
 } from '../base/index.js'
 import { sanitize, loadDocument, loadOpened, readBytes, type Data, type RealPath, type ParseCache } from '../documents/index.js'
-import { conform, isTaken, keysOf, schemaObjection, waysOf } from '../schema/index.js'
+import { conform, keysOf } from '../schema/index.js'
 import { fileHash } from '../trust/index.js'
+import { findKeyConflicts, findSchemaFaults, inOurWords, keysFor, manifestVersion } from './form.js'
 
-/** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
+/** The result of one manifest file; without `manifest` it is invalid and `diagnostics` say why. */
 export interface ManifestReading {
   manifest?: Manifest
   /** The name it has, or would have. */
@@ -22,7 +23,7 @@ export interface ManifestReading {
   diagnostics: Diagnostic[]
   /** The hash of the bytes that it was read from. */
   read?: string
-  /** It has keys that its kind does not know: reads it again, knowing those that adapters of others serve. */
+  /** Reads it again with the keys of other adapters, where it has keys that its kind does not know. */
   again?: (adapters: readonly string[]) => Promise<ManifestReading>
 }
 export interface ManifestPlace {
@@ -33,64 +34,68 @@ export interface ManifestPlace {
   real?: RealPath
 }
 
-/** Reads and checks one manifest file; an action may have one of the keys that `adapters` of others serve. Never throws: what is wrong becomes a diagnostic with its line. */
+/** Reads and checks one manifest file. Never throws: a fault becomes a diagnostic with its line. */
 export async function readManifest(file: string, place: ManifestPlace, shelf?: ParseCache, adapters: readonly string[] = []): Promise<ManifestReading> {
-  // The rest of what a repository brings is read also where one of its files has a shape that nobody thought of.
-  return understood(file, place, shelf, adapters).catch((error: unknown) => ({ name: basename(file, extname(file)), kind: 'unknown', diagnostics: [fromError(error, file)] }))
+  // A file of an unforeseen shape does not keep the other files from being read.
+  return parseManifest(file, place, shelf, adapters).catch((error: unknown) => ({ name: basename(file, extname(file)), kind: 'unknown', diagnostics: [fromError(error, file)] }))
 }
 
-async function understood(file: string, place: ManifestPlace, shelf: ParseCache | undefined, adapters: readonly string[]): Promise<ManifestReading> {
+async function parseManifest(
+  file: string,
+  place: ManifestPlace,
+  shelf: ParseCache | undefined,
+  adapters: readonly string[],
+): Promise<ManifestReading> {
   const reading: ManifestReading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
-  let bytes: Buffer
-  let data: Data
-  try {
-    bytes = readBytes(file, { within: place.root, ...(place.real && { real: place.real }) })
-    const checked = shelf?.get(sortOf(file), bytes)
-    if (place.layer !== 'builtin') reading.read = fileHash(bytes)
-    if (checked) return placed({ ...known(checked), ...(reading.read !== undefined && { read: reading.read }) }, file, place)
-    data = await loadOpened(file, bytes)
-  } catch (error) {
-    reading.diagnostics.push(fromError(error, file))
-    return reading
-  }
-  const wrong = (code: Code, values: Values, path: (string | number)[]) => reading.diagnostics.push(report(code, values, [data.at(path)]))
+  const bytes = readBytes(file, { within: place.root, ...definedOnly({ real: place.real }) })
+  if (place.layer !== 'builtin') reading.read = fileHash(bytes)
+  const checked = shelf?.get(sortOf(file), bytes)
+  if (checked) return placed({ ...known(checked), ...definedOnly({ read: reading.read }) }, file, place)
+  const data = await loadOpened(file, bytes)
+  const wrong = (code: Code, values: Values, path: (string | number)[]) =>
+    reading.diagnostics.push(report(code, values, [data.at(path)]))
 
   const raw = data.value as Manifest | null
-  if (typeof raw === 'object' && raw !== null && !Array.isArray(raw)) {
-    const kind = toText(raw.kind ?? 'action')
-    reading.kind = Object.hasOwn(keysOf(), kind) ? (kind as Kind) : 'unknown'
-    reading.name = nameOf(raw) ?? reading.name
-    if (nameOf(raw) !== undefined) Object.assign(reading, servedBy(raw))
-  }
-  const version = /manifest[.:](\d+)/.exec(toText(raw?.['$schema'] ?? ''))?.[1] ?? '1'
+  describe(raw, reading)
+  const version = manifestVersion(raw)
   if (version !== '1') {
     wrong('VT_MANIFEST_INVALID', { problem: `It is made for manifest version ${version}; this program reads version 1.` }, ['$schema'])
     return reading
   }
-  const keys = keysOf()[reading.kind] ?? keysOf()['action']!
+  const keys = keysFor(reading.kind)
   const served = reading.kind === 'action' ? adapters.find((key) => Object.hasOwn(raw!, key)) : undefined
-  for (const { path, problem } of conform('manifest.1.json', inOurWords(raw, served), [...keys, ...adapters])) wrong('VT_MANIFEST_INVALID', { problem }, path)
-  const other = served !== undefined && waysOf('action').find((way) => Object.hasOwn(raw!, way))
-  if (other) wrong('VT_MANIFEST_INVALID', { problem: `${other} and ${served} exclude each other.` }, [served])
-  if (reading.kind === 'adapter' && isTaken(raw!.key)) wrong('VT_MANIFEST_INVALID', { problem: `'key' is '${raw!.key}', which has a meaning in manifests already.` }, ['key'])
+  const faults = [
+    ...conform('manifest.1.json', inOurWords(raw, served), [...keys, ...adapters]),
+    ...findKeyConflicts(raw!, reading.kind, served),
+  ]
+  for (const { path, problem } of faults) wrong('VT_MANIFEST_INVALID', { problem }, path)
   if (reading.diagnostics.length > 0) {
-    const strange = reading.kind === 'action' && Object.keys(Object(raw)).some((one) => !keys.includes(one))
-    return { ...reading, ...(strange && adapters.length === 0 && { again: (others) => readManifest(file, place, shelf, others) }) }
+    const others = reading.kind === 'action' ? Object.keys(Object(raw)).filter((one) => !keys.includes(one)) : []
+    if (others.length > 0 && adapters.length === 0) reading.again = (known) => readManifest(file, place, shelf, known)
+    return reading
   }
 
   const manifest = sanitize(raw as Manifest)
-  for (const schema of ['input', 'output', 'options', 'effectless'] as const) {
-    const why = manifest[schema] && tooMuch(manifest[schema])
-    if (why) wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
+  for (const [schema, why] of findSchemaFaults(manifest)) {
+    wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
   }
   if (reading.diagnostics.length > 0) return reading
 
   // Our own texts have been read by us.
   if (manifest === raw) {
-    // What it means depends on the adapters that are there.
-    if (served === undefined) shelf?.put(sortOf(file), bytes, manifest)
+    // The meaning of a key of an adapter depends on the adapters that are loaded.
+    if (!served) shelf?.put(sortOf(file), bytes, manifest)
   } else if (place.layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
   return placed({ ...reading, manifest }, file, place, data)
+}
+
+/** Sets the kind, the name and the slot that a manifest declares, valid or not. */
+function describe(raw: Manifest | null, reading: ManifestReading): void {
+  if (!isObject(raw)) return
+  const kind = toText(raw.kind ?? 'action')
+  reading.kind = Object.hasOwn(keysOf(), kind) ? (kind as Kind) : 'unknown'
+  const name = nameOf(raw)
+  if (name !== undefined) Object.assign(reading, { name }, servedBy(raw))
 }
 
 const sortOf = (file: string) => (extname(file) === '.json' ? 'json' : 'yaml')
@@ -122,7 +127,7 @@ export async function readHooks(file: string, { root }: ManifestPlace): Promise<
   return reading
 }
 
-/** Every built-in manifest below `dir`, checked, as the build writes it into the catalogue; throws naming file and line. */
+/** Reads all built-in manifests for the catalogue. Throws with file and line. */
 export async function compileCatalogue(dir: string): Promise<{ file: string; manifest: Manifest }[]> {
   const catalogue: { file: string; manifest: Manifest }[] = []
   for (const file of manifestFiles(dir)) {
@@ -141,7 +146,7 @@ export function known(manifest: Manifest): ManifestReading {
 /** What others keep in a project, by names that are known to be theirs. */
 const foreign = /^(?:(?:package|package-lock|npm-shrinkwrap|[jt]sconfig(?:\.[\w.-]+)?)\.json|pnpm-(?:lock|workspace)\.ya?ml)$/
 
-/** Paths of the manifests in a folder, relative to it, in byte order; `.x`, `_x`, `schema`, `node_modules` and files of package managers are passed over. */
+/** Paths of the manifests in a folder, in byte order, without hidden and foreign files. */
 export function manifestFiles(dir: string, depth = 4): string[] {
   const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => byBytes(a.name, b.name))
   return entries.flatMap((entry) => {
@@ -167,7 +172,7 @@ const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Ma
       ? { slot: `${kind}/${toText(name).replaceAll('-', '_')}`, stage: 'primary' }
       : {}
 
-/** Absolute path of the module of a manifest, `x.ts` where there is no `x.js`; or why there is none. */
+/** Absolute path of a module, `x.ts` where there is no `x.js`; or why there is none. */
 function modulePath(file: string, module: string, root: string, real: RealPath = realpathSync.native): string | VtError {
   const refuse = (text: string) => problem('VT_MANIFEST_PATH', { module, problem: text }, { details: { module, problem: text } })
   if (/^[a-z][a-z0-9+.-]+:/i.test(module)) return refuse('is a URL')
@@ -180,35 +185,4 @@ function modulePath(file: string, module: string, root: string, real: RealPath =
     return inside(real(root), real(candidate)) ? candidate : refuse('is a link out of the folder of its plugin')
   }
   return refuse(module.includes('\\') ? 'does not exist; folders of a path are separated by /' : 'does not exist')
-}
-
-/** The manifest as the schema can check it: to the schema what an adapter of others does is a command. */
-function inOurWords(raw: Manifest | null, served: string | undefined): unknown {
-  if (served === undefined) return raw
-  const { [served]: _, ...rest } = raw!
-  return waysOf('action').some((way) => way in rest) ? rest : { ...rest, run: [served] }
-}
-
-/** Why a schema is not taken from a manifest: it would be expensive to compile or point elsewhere. */
-function tooMuch(schema: Schema): string | undefined {
-  let properties = 0
-  const walk = (value: unknown, depth: number): string | undefined => {
-    if (typeof value !== 'object' || value === null) return undefined
-    if (depth > 32) return 'is nested more than 16 schemas deep'
-    for (const [key, item] of Object.entries(value)) {
-      if (key === '$ref' && typeof item === 'string' && !/^#\/\$defs\/[^/]+$/.test(item)) {
-        return `refers to ${item}; only #/$defs/… is allowed`
-      }
-      if (['$id', '$dynamicRef', '$dynamicAnchor'].includes(key) && typeof item === 'string') return `has ${key}`
-      if (key === 'enum' && Array.isArray(item) && item.length > 500) return 'has an enum of more than 500 values'
-      if (key === 'properties') properties += Object.keys(Object(item)).length
-      if (properties > 200) return 'has more than 200 properties'
-      const why = walk(item, depth + 1)
-      if (why) return why
-    }
-    return undefined
-  }
-  const text = JSON.stringify(schema)
-  // Without references a schema of that size multiplies to nothing.
-  return text.length > 65_536 ? 'is larger than 64 KiB' : (walk(schema, 0) ?? (text.includes('"$ref"') ? schemaObjection(schema) : undefined))
 }

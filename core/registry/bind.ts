@@ -1,4 +1,4 @@
-import { toText } from '../base/index.js'
+import { definedOnly, toText } from '../base/index.js'
 import {
   fromError, moduleOf, nearest, problem, report, sha256, texts, type Code, type Contribution, type ContributionInfo, type Diagnostic, type Layer, type Schema,
   type Settings, type Stage, type State, type Values, type VtError,
@@ -43,7 +43,7 @@ interface Binding {
   readonly looks: Map<string, string>
 }
 
-/** Binds what was found: who serves which slot, who judges, who shrinks. Nothing that was found is missing from `infos`. Throws VT_CONFIG_INVALID. */
+/** Binds slots, policies and compactors; all contributions are in `infos`. Throws VT_CONFIG_INVALID. */
 export function bind(found: BindInput, settings: Settings, dialects?: readonly string[]): Registry {
   requireDialects(found.contributions, dialects)
   const registry = emptyRegistry(dialects)
@@ -82,7 +82,7 @@ function isWithheld(registry: Registry, states: Binding['states'], contribution:
 
 const saidOf = ({ agreed, error: { message, problem } }: Withheld): string => (agreed ? `${message} ${problem.hint}` : message)
 
-/** Surfaces, adapters and providers: the first of a name has it, and what comes with a workspace is the last. */
+/** Binds surfaces, adapters and providers: the first of a name counts; those of a workspace come last. */
 function bindNamed(binding: Binding): void {
   const { registry, usable } = binding
   for (const [kind, nameOf, map] of [
@@ -162,7 +162,7 @@ function serves(binding: Binding, contribution: Contribution): boolean {
   return !binding.states.has(contribution)
 }
 
-/** The order in which the claimants of a slot are asked, or nothing where the slot does not exist. */
+/** Returns the chain of a slot, or nothing where the slot does not exist. */
 function chainOf(binding: Binding, id: string, claimants: Contribution[]): Claim | undefined {
   const { registry, claims } = binding
   const [primary, ...losers] = claimants.filter((c) => stageOf(c) === 'primary').sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))
@@ -246,11 +246,9 @@ function infoOf({ id, kind, layer, file, slot, stage, manifest }: Contribution, 
     file,
     state,
     ...(slot !== undefined && { slot, stage: stage ?? 'primary' }),
-    ...(manifest.verb !== undefined && { verb: manifest.verb }),
-    ...(manifest.key !== undefined && { key: manifest.key }),
+    ...definedOnly({ verb: manifest.verb, key: manifest.key }),
     ...(manifest.description !== undefined && { description: withoutMarks(manifest.description)! }),
-    ...(manifest.errors !== undefined && { errors: manifest.errors }),
-    ...(reason !== undefined && { reason }),
+    ...definedOnly({ errors: manifest.errors, reason }),
   }
 }
 
@@ -265,7 +263,7 @@ function qualified({ id, plugin }: Contribution, slot: string): string {
 const look = (id: string): string => id.normalize('NFKC').toLowerCase().replace(/[-_]/g, '')
 const typeText = (schema: Schema): string => JSON.stringify([schema['type'] ?? null].flat().sort())
 
-/** Refuses a dialect that no tool belongs to, because it is a misspelling. Throws VT_CONFIG_INVALID. */
+/** Refuses an unknown dialect. Throws VT_CONFIG_INVALID. */
 function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
   const known = new Set(['unified', 'each', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
   const strange = chosen.find((name) => !known.has(name))

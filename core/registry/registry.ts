@@ -1,4 +1,4 @@
-import { moduleOf, toText, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
+import { definedOnly, moduleOf, toText, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
 import { exampleOf } from './examples.js'
 import { familiesOf } from './families.js'
@@ -46,7 +46,7 @@ export interface Registry {
   readonly surfaces: Map<string, Contribution>
   readonly adapters: Map<string, Contribution>
   readonly providers: Map<string, Contribution>
-  /** Policies that nobody agreed to as they stand; `agreed`: to another state of them somebody did. */
+  /** Policies without consent; `agreed`: an earlier state had it. */
   readonly missing: { id: string; reason: string; agreed?: boolean }[]
   readonly infos: ContributionInfo[]
   readonly diagnostics: Diagnostic[]
@@ -76,7 +76,7 @@ export interface Claim {
   refusal?: Error
 }
 
-/** Adds a slot to the registry, with the contract of its primary; an alias has that of what it stands for. */
+/** Adds a slot with the contract of its primary, or of the target of an alias. */
 export function addSlot(registry: Registry, id: string, claim: Claim): Slot {
   const [name = '', action] = id.split('/')
   const { primary, chain, refusal } = claim
@@ -122,20 +122,17 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
   const info: SlotInfo = Object.freeze({
     slot: id,
     tool,
-    ...(action !== undefined && { action }),
-    ...(manifest.title !== undefined && { title: manifest.title }),
+    ...definedOnly({ action, title: manifest.title }),
     description: withoutMarks(manifest.description) ?? targets[0]?.info.description ?? '',
     effects: [...new Set([...chain.flatMap((one) => effectsOf(one, registry.adapters)), ...targets.flatMap((target) => target.info.effects)])],
     ...(manifest.dialect !== undefined && { dialect: [manifest.dialect].flat() }),
     get input() {
       return input()
     },
-    ...(manifest.output !== undefined && { output: manifest.output }),
+    ...definedOnly({ output: manifest.output }),
     detailed: manifest.detailed ?? [],
     errors: manifest.errors ?? {},
-    ...(manifest.example !== undefined && { example: manifest.example }),
-    ...(program !== undefined && { program }),
-    ...(manifest.about !== undefined && { about: manifest.about }),
+    ...definedOnly({ example: manifest.example, program, about: manifest.about }),
     chain: chain.map((contribution) => contribution.id),
     // What a whole generation says of the names of a slot is known when all of it is bound.
     get names() {
@@ -144,18 +141,22 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
     get aliases() {
       return spellingsOf(registry, id).aliases
     },
-    ...(manifest.reports_changes && { reports_changes: true }),
-    ...(chain.length > 0 && chain.every((one) => one.manifest.keeps_history) && { keeps_history: true }),
-    ...(manifest.continues && { continues: true }),
-    ...(manifest.stays_in_context && { stays_in_context: true }),
-    ...(manifest.audience !== undefined && { audience: manifest.audience }),
-    ...(manifest.modes && { modes: manifest.modes }),
+    ...traitsOf(manifest, chain),
+    ...definedOnly({ audience: manifest.audience, modes: manifest.modes }),
     get families() {
       return families()
     },
   } satisfies SlotInfo)
   return info
 }
+
+/** Returns the traits of a slot that its manifests declare. */
+const traitsOf = (manifest: Contribution['manifest'], chain: readonly Contribution[]): Partial<SlotInfo> => ({
+  ...(manifest.reports_changes && { reports_changes: true }),
+  ...(chain.length > 0 && chain.every((one) => one.manifest.keeps_history) && { keeps_history: true }),
+  ...(manifest.continues && { continues: true }),
+  ...(manifest.stays_in_context && { stays_in_context: true }),
+})
 
 /** Lets a tool know a slot by its action, by other words for it, and by `tool_action`. */
 function addAction({ routes }: Registry, slot: Slot, action: string): void {
@@ -183,7 +184,7 @@ const own = <T>(value: unknown, name: string | number): T | undefined => (Object
 
 const worst: readonly Effect[] = ['read', 'write', 'exec', 'net']
 
-/** What a call to this contribution can do at worst: what it says, and what its adapter says of everything that it serves. */
+/** The effects of a contribution: its own, and those that its adapter declares. */
 export function effectsOf(contribution: Contribution, adapters: ReadonlyMap<string, Contribution>): Effect[] {
   const { manifest } = contribution
   const adapter = adapterOf(contribution, adapters)?.manifest
@@ -200,7 +201,7 @@ function programOf(contribution: Contribution, adapters: ReadonlyMap<string, Con
   return typeof name === 'string' ? name : undefined
 }
 
-/** Which slots a policy or compactor with these `slots` covers: `*` stands for any characters, nothing for all. */
+/** Returns which slots these patterns cover: `*` stands for any characters, nothing for all. */
 export function slotsCovered(patterns: string[] | undefined): (slot: string) => boolean {
   if (!patterns) return () => true
   const matchers = patterns.map((pattern) => wildcard(pattern))
@@ -263,7 +264,7 @@ function isChosen({ manifest: { dialect }, layer }: Contribution, dialects: read
   const own = dialect === undefined ? (layer === 'builtin' ? ['unified'] : undefined) : [dialect].flat()
   return own === undefined || own.some((name) => dialects.includes(name))
 }
-/** The name of an action as a tool of its own; nothing where another has it or wires would not carry it. */
+/** The name of an action as a tool of its own; nothing where it is taken or unfit for wires. */
 export function splitName({ tools, routes }: Registry, { info: { slot, tool, action } }: Slot): string | undefined {
   const name = `${tool}_${action}`
   return routes.get(name) === slot && !tools.has(name) && name.length <= 64 ? name : undefined

@@ -2,7 +2,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
 import { problem, type Schema } from '../base/index.js'
 import { ajvOptions, builtCheck, isCommand, judgedElsewhere, most_matched } from './built.js'
 import { excessOf, schemaObjection } from './cost.js'
-import { issuesOf, type Issue } from './explain.js'
+import { issuesOf, type Issue } from './issues.js'
 
 /** Returns every issue of a value, at most 8; an empty list means that the value fits. */
 export type Check = (value: unknown) => Issue[]

@@ -36,17 +36,10 @@ export interface Root {
 
 /** The folders that exist, in the order of precedence; what is left out is reported. */
 export function rootsOf(locations: SkillLocations, diagnostics: Diagnostic[]): Root[] {
-  const { workspace, cwd, home, user, plugins, settings } = locations
+  const { home, user, plugins, settings } = locations
   const claude = settings.claude_folders ? ['.claude'] : []
   const roots: Root[] = settings.roots.flatMap((entry, index) => root(entry, index, locations, diagnostics) ?? [])
-  for (let folder = inside(workspace, cwd) ? cwd : workspace; ; folder = dirname(folder)) {
-    const way = relative(workspace, folder)
-    const prefix = way === '' ? 'workspace' : `workspace/${way}`
-    for (const name of ['.agents', '.vtcode', ...claude]) {
-      roots.push({ path: join(folder, name, 'skills'), layer: 'workspace', prefix, ...(settings.workspace === 'off' && { off: 'skills.workspace is off' }) })
-    }
-    if (way === '') break
-  }
+  roots.push(...workspaceRoots(locations, ['.agents', '.vtcode', ...claude]))
   const own = [join(home, 'skills'), ...['.agents', ...claude].map((name) => join(user, name, 'skills'))]
   roots.push(...own.map((path): Root => ({ path, layer: 'user', prefix: 'user' })))
   roots.push({ path: '/etc/vtcode/skills', layer: 'admin', prefix: 'admin' })
@@ -59,7 +52,29 @@ export function rootsOf(locations: SkillLocations, diagnostics: Diagnostic[]): R
     texts.push({ path: root, ...all, texts: found.texts, beside: found })
   }
   roots.push({ path: programFile('skills'), layer: 'builtin', prefix: 'builtin', ...(!settings.bundled && { off: 'skills.bundled is off' }) })
+  return [...existingRoots(roots, own, locations.workspace, diagnostics), ...texts]
+}
 
+/** Returns the roots from the current folder up to the top of the workspace. */
+function workspaceRoots({ workspace, cwd, settings }: SkillLocations, names: readonly string[]): Root[] {
+  const roots: Root[] = []
+  const off = settings.workspace === 'off' && { off: 'skills.workspace is off' }
+  for (let folder = inside(workspace, cwd) ? cwd : workspace; ; folder = dirname(folder)) {
+    const way = relative(workspace, folder)
+    const prefix = way === '' ? 'workspace' : `workspace/${way}`
+    const paths = names.map((name) => join(folder, name, 'skills'))
+    roots.push(...paths.map((path): Root => ({ path, layer: 'workspace', prefix, ...off })))
+    if (way === '') return roots
+  }
+}
+
+/** Returns the roots that exist, each once and with its real path. */
+function existingRoots(
+  roots: readonly Root[],
+  own: readonly string[],
+  workspace: string,
+  diagnostics: Diagnostic[],
+): Iterable<Root> {
   // A workspace that is the home folder has its skills read once, as the user's.
   const real = new Map<string, Root>()
   const mine = new Set(own.flatMap((path) => realOf(path) ?? []))
@@ -73,7 +88,7 @@ export function rootsOf(locations: SkillLocations, diagnostics: Diagnostic[]): R
       diagnostics.push(report('VT_SKILL_ROOT', { path: root.path, problem: 'leads out of the workspace' }, [root.path], 'warning'))
     } else if (root.layer !== 'admin' || ownedByRoot(path, diagnostics)) real.set(path, { ...root, path })
   }
-  return [...real.values(), ...texts]
+  return real.values()
 }
 
 function root(entry: string, index: number, { workspace, user, declaredBy }: SkillLocations, diagnostics: Diagnostic[]): Root | undefined {

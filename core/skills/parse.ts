@@ -5,7 +5,7 @@ import { FrontmatterError, readFrontmatter } from './frontmatter.js'
 import type { Fields } from './keyvalue.js'
 import type { Skill } from './types.js'
 
-/** What a `SKILL.md` says of its skill, read leniently: everything that can be used is used, each deviation is reported once. */
+/** A lenient reading of a `SKILL.md`: each deviation is reported once. */
 export type SkillText = Pick<Skill, 'name' | 'description' | 'metadata' | 'allowed_tools' | 'hidden' | 'prompt'> &
   Partial<Pick<Skill, 'license' | 'compatibility' | 'when_to_use' | 'argument_hint'>>
 
@@ -21,7 +21,7 @@ export interface SkillReading {
 /** Most bytes of a `SKILL.md`, and of its front matter. */
 export const skillLimits = { bytes: 1024 * 1024, head: 64 * 1024 }
 
-/** Parses the bytes of a whole `SKILL.md`. Contract: does not throw; a file that cannot be used has no `skill` and an error among its diagnostics. */
+/** Parses a whole `SKILL.md`. Contract: does not throw; an unusable file has an error among its diagnostics. */
 export function parseSkill(bytes: Uint8Array, file: string): SkillReading {
   if (bytes.length > skillLimits.bytes) return refused(`The file is larger than ${skillLimits.bytes / 1024} KiB.`, file)
   return parseHead(bytes, file, true)
@@ -49,7 +49,7 @@ export function parseHead(bytes: Uint8Array, file: string, whole: boolean): Skil
   }
 }
 
-/** A command or prompt of another program as a skill of this name: it needs no front matter, its first line describes it. Contract as of `parseSkill`. */
+/** Reads a command of another program as a skill; its first line describes it. Contract as of `parseSkill`. */
 export function parseCommand(bytes: Uint8Array, file: string, name: string): SkillReading {
   const diagnostics: Diagnostic[] = []
   try {
@@ -97,11 +97,7 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
   if (!description || !shown) throw new FrontmatterError('The skill has no description.', line('description'))
   const name = nameOf(fields['name'], folder, () => line('name'), say)
   const shape = (key: string, problem: string) => say('VT_SKILL_MENDED', { problem: `'${key}' ${problem}.` }, line(key))
-  const others = Object.keys(fields).filter((key) => !standard.has(key))
-  for (const key of others.slice(0, mostKeys)) {
-    say('VT_SKILL_KEY', { key: key.slice(0, 64), problem: honoured.has(key) ? 'is not of the open format, but honoured' : 'is not honoured' }, line(key))
-  }
-  if (others.length > mostKeys) say('VT_SKILL_KEY', { key: others[mostKeys]!.slice(0, 64), problem: `and ${others.length - mostKeys - 1} more are not honoured` }, line(others[mostKeys]!))
+  reportOtherKeys(fields, line, say)
   const optional = (key: string): string | undefined => {
     const value = text(fields[key])
     if (fields[key] !== undefined && value === undefined) shape(key, 'is not text and was left out')
@@ -125,6 +121,16 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
   return skill
 }
 
+/** Reports the keys that are not of the open format. */
+function reportOtherKeys(fields: Fields, line: (key: string) => number, say: Say): void {
+  const others = Object.keys(fields).filter((key) => !standard.has(key))
+  for (const [at, key] of others.slice(0, mostKeys + 1).entries()) {
+    const known = honoured.has(key) ? 'is not of the open format, but honoured' : 'is not honoured'
+    const problem = at < mostKeys ? known : `and ${others.length - mostKeys - 1} more are not honoured`
+    say('VT_SKILL_KEY', { key: key.slice(0, 64), problem }, line(key))
+  }
+}
+
 // A hostile file may have thousands, in each of thousands of skills.
 const mostKeys = 20
 const yes = /^(?:true|yes|on|1)$/i
@@ -142,7 +148,7 @@ const cleaned = (value: string, most: number): string => {
   return chars.length > most ? `${chars.slice(0, most - 1).join('')}…` : text
 }
 
-/** The declared name where it is one and the folder's, else the folder's. Throws `Fault` for a name that could lead elsewhere. */
+/** The declared name where it equals that of the folder, else that of the folder. Throws `Fault`. */
 function nameOf(declared: unknown, folder: string, line: () => number, say: Say): string {
   // The name that nearly every skill has is found good without tables of all the world's letters.
   if (declared === folder && folder.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(folder) && !reserved.test(folder)) return folder

@@ -19,7 +19,7 @@ export type SkillCache = Map<string, { version: string; reading: SkillReading }>
 
 export const bounds = { depth: 4, folders: 2000, skills: 10_000, ms: 2000, wait: 10_000 }
 
-/** Goes through a root, nearest folders first; a folder that is a skill is not gone through further. */
+/** Searches a root, nearest folders first, and no folder of a skill further. */
 export function scanRoot(root: Root, finding: SkillScan, cache: SkillCache): void {
   if (root.texts) {
     for (const { body, file, ...skill } of root.texts) add(root, root.path, { skill, body, diagnostics: [] }, finding, file, body)
@@ -30,28 +30,46 @@ export function scanRoot(root: Root, finding: SkillScan, cache: SkillCache): voi
     for (const skill of known) add(root, skill.folder, skill.reading, finding)
     return
   }
+  const over = searchFolders(root, finding, cache)
+  if (over === undefined) return
+  const problem = `${over}; ${finding.all.length} skills were found`
+  finding.diagnostics.push(report('VT_SKILL_LIMIT', { root: root.path, problem }, [root.path], 'warning'))
+}
+
+/** Searches the folders below a root. Returns the limit that ended the search early. */
+function searchFolders(root: Root, finding: SkillScan, cache: SkillCache): string | undefined {
   let level: Entry[] = [{ path: root.path, link: false }]
   const seen = new Set<string>()
-  let over: string | undefined
   for (let depth = 0; depth <= bounds.depth && level.length > 0; depth++) {
-    const next: Entry[] = []
+    const next: Entry[][] = []
     for (const entry of level) {
       const folder = entry.link ? within(root, entry.path, finding) : entry.path
       if (folder === undefined || seen.has(folder)) continue
-      if (seen.add(folder).size > bounds.folders + 1) over = `more than ${bounds.folders} folders`
-      else if (finding.all.length >= bounds.skills) over = `more than ${bounds.skills} skills`
-      else if (finding.late()) over = `the search took more than ${bounds.ms / 1000} s`
-      if (over) break
-      const entries = list(folder, finding)
-      const file = entries.find(({ name }) => name === 'SKILL.md') ?? entries.find(({ name }) => name === 'skill.md')
-      if (file) visit(root, folder, file, finding, cache)
-      else for (const { name, folder: is, link } of entries) if ((is || link) && !/^\.|^node_modules$/.test(name)) next.push({ path: join(folder, name), link })
+      const over = exceededLimit(seen.add(folder).size, finding)
+      if (over !== undefined) return over
+      next.push(searchFolder(root, folder, finding, cache))
     }
-    if (over) break
-    level = next
+    level = next.flat()
   }
-  if (!over && level.length > 0) over = `folders more than ${bounds.depth} deep are not searched`
-  if (over) finding.diagnostics.push(report('VT_SKILL_LIMIT', { root: root.path, problem: `${over}; ${finding.all.length} skills were found` }, [root.path], 'warning'))
+  return level.length > 0 ? `folders more than ${bounds.depth} deep are not searched` : undefined
+}
+
+function exceededLimit(folders: number, finding: SkillScan): string | undefined {
+  if (folders > bounds.folders + 1) return `more than ${bounds.folders} folders`
+  if (finding.all.length >= bounds.skills) return `more than ${bounds.skills} skills`
+  return finding.late() ? `the search took more than ${bounds.ms / 1000} s` : undefined
+}
+
+/** Reads the skill of a folder. Returns the folders to search where it is none. */
+function searchFolder(root: Root, folder: string, finding: SkillScan, cache: SkillCache): Entry[] {
+  const entries = list(folder, finding)
+  const file = entries.find(({ name }) => name === 'SKILL.md') ?? entries.find(({ name }) => name === 'skill.md')
+  if (!file) {
+    const inner = entries.filter((entry) => (entry.folder || entry.link) && !/^\.|^node_modules$/.test(entry.name))
+    return inner.map(({ name, link }) => ({ path: join(folder, name), link }))
+  }
+  visit(root, folder, file, finding, cache)
+  return []
 }
 
 interface Entry {
@@ -101,7 +119,7 @@ function within(root: Root, path: string, finding: SkillScan): string | undefine
   return undefined
 }
 
-/** Reads a skill. Its folder is a real path, so that only a link needs to be followed to know where the file lies. */
+/** Reads a skill. Its folder is a real path, so that only a link has to be followed. */
 function visit(root: Root, folder: string, { name, link }: Named, finding: SkillScan, cache: SkillCache): void {
   const file = join(folder, name)
   try {
@@ -118,7 +136,7 @@ function visit(root: Root, folder: string, { name, link }: Named, finding: Skill
   }
 }
 
-/** The first bytes of a regular file, and a name for this version of it; none for one so young that it may change unseen. */
+/** The first bytes of a regular file and its version; none for a file that may change unseen. */
 function head(file: string): { version: string; whole: boolean; bytes: () => Buffer } {
   const stats = lstatSync(file, { bigint: true })
   if (!stats.isFile()) throw new Error('it is not a regular file')
@@ -163,7 +181,7 @@ function catalogued(path: string): { folder: string; reading: SkillReading }[] |
   }
 }
 
-/** Every bundled skill, checked, as the build writes it into the catalogue; throws naming file and line. */
+/** Reads all bundled skills for the catalogue. Throws with file and line. */
 export function compileSkills(path: string): { name: string; skill: SkillReading['skill'] }[] {
   const names = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name).sort()
   return names.map((name) => {

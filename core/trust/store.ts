@@ -12,7 +12,7 @@ export interface Trust {
   /** Why nothing is trusted, when the store cannot be used. */
   readonly fault?: VtError
   isTrusted(item: Pick<TrustItem, 'id' | 'digest'>): boolean
-  /** Those that are trusted as their files stand now, with what was agreed to. The folder of a plugin is hashed once, however much it brings; what cannot be hashed is not trusted. */
+  /** The trusted contributions with what was agreed to. Each folder is hashed once. */
   trusted(contributions: readonly Contribution[]): Map<Contribution, TrustItem>
   /** Trusts exactly these items for the life of this process if VTCODE_TRUST is their digest. */
   accept(items: readonly TrustItem[]): void
@@ -56,7 +56,7 @@ export function openTrust(options: TrustOptions): Trust {
   try {
     grants = grantsIn(readStore(options))
   } catch (error) {
-    fault = error instanceof VtError && error.code === 'VT_TRUST_STORE' ? error : unusable(options, (error as Error).message)
+    fault = storeFault(options, error as Error)
   }
 
   const change = (edit: (grants: Grants) => void): void => {
@@ -106,6 +106,10 @@ export function openTrust(options: TrustOptions): Trust {
 
 const fileOf = ({ home }: TrustOptions): string => join(home, 'trust.json')
 
+function storeFault(options: TrustOptions, error: Error): VtError {
+  return error instanceof VtError && error.code === 'VT_TRUST_STORE' ? error : unusable(options, error.message)
+}
+
 function unusable(options: TrustOptions, reason: string): VtError {
   const file = fileOf(options)
   return problem('VT_TRUST_STORE', { file, reason }, { details: { files: [file] } })
@@ -129,7 +133,7 @@ function readStore(options: TrustOptions): Store {
   return store
 }
 
-/** Writes what an edit makes of the grants of a workspace, and answers with it; the audit log comes first. Throws VT_TRUST_STORE. */
+/** Edits the grants of a workspace; the audit log comes first. Throws VT_TRUST_STORE. */
 function changeStore(options: TrustOptions, here: string, edit: (grants: Grants) => void): Grants {
   const { home, workspace, audit } = options
   makeFolder(home, 0o700)
@@ -143,7 +147,7 @@ function changeStore(options: TrustOptions, here: string, edit: (grants: Grants)
   return after
 }
 
-/** Notes consents that lie elsewhere than in the store, such as those to installed plugins, before they count; without `audit` nothing. Throws VT_TRUST_STORE. */
+/** Notes consents outside the store before they count; without `audit` nothing. Throws VT_TRUST_STORE. */
 export function noteConsents({ home, audit, workspace }: Pick<TrustOptions, 'home' | 'audit' | 'workspace'>, before: Grants, after: Grants): void {
   try {
     if (audit !== undefined) appendAll(resolve(home, audit), changesOf(before, after, workspace))

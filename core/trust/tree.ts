@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync, type Stats } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { byBytes, inside, makeFolder, problem, sha256 } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
@@ -71,15 +71,15 @@ export function readTree(root: string, { only, into, outward }: TreeOptions = {}
     if (before !== undefined) throw refuse(`${file} has the same name as another file on systems that fold case.`, file)
     folded.set(fold, path)
     if (stat.isDirectory()) return walk(path)
-    if (!stat.isFile() && !stat.isSymbolicLink()) throw refuse(`${file} is neither a file nor a link.`, file)
-    if (stat.isSymbolicLink() && !outward && leadsOut(root, file)) throw refuse(`The link ${file} leads out of ${root}.`, file)
+    const isFile = stat.isFile()
+    if (!isFile) requireLink(stat, file, root, outward)
     bytes += stat.size
     if (bytes > MAX_BYTES || records.length >= MAX_ENTRIES) {
       throw refuse(`${root} holds more than ${MAX_ENTRIES} files or ${MAX_BYTES / 1_048_576} MiB.`, root)
     }
-    const content = stat.isFile() ? readBytes(file, { limit: MAX_BYTES, real: (name) => name }) : readlinkSync(file, 'buffer')
-    records.push([path, stat.isFile() ? 'f' : 'l', sha256(content)])
-    if (into !== undefined) copied(join(into, path), content, stat.isFile() ? stat.mode : undefined)
+    const content = isFile ? readBytes(file, { limit: MAX_BYTES, real: (name) => name }) : readlinkSync(file, 'buffer')
+    records.push([path, isFile ? 'f' : 'l', sha256(content)])
+    if (into !== undefined) copied(join(into, path), content, isFile ? stat.mode : undefined)
   }
   const walk = (dir: string) => {
     for (const name of readdirSync(join(root, dir))) {
@@ -90,6 +90,12 @@ export function readTree(root: string, { only, into, outward }: TreeOptions = {}
   if (only) only.forEach(take)
   else walk('')
   return treeOf(records)
+}
+
+/** Throws for what is no link, and for a link that leads out of `root` where that is not allowed. */
+function requireLink(stat: Stats, file: string, root: string, outward = false): void {
+  if (!stat.isSymbolicLink()) throw refuse(`${file} is neither a file nor a link.`, file)
+  if (!outward && leadsOut(root, file)) throw refuse(`The link ${file} leads out of ${root}.`, file)
 }
 
 function treeOf(records: [path: string, form: 'f' | 'l', hash: string][]): Tree {

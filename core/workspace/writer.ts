@@ -18,7 +18,7 @@ interface FileWrite {
   bytes: Uint8Array
   over: Over
   mode: number | undefined
-  /** Called when the new content is on disk and has no name yet. What it throws leaves the old file as it was. */
+  /** Called when the new content is on disk and has no name yet. A throw keeps the old file. */
   commit: () => void
 }
 
@@ -32,14 +32,10 @@ const writeSome = promisify(write)
  */
 export async function writeFile(spot: Spot, path: string, { bytes, over, mode, commit }: FileWrite): Promise<Put> {
   const { directory, entry: old } = spot
-  if (old && over === 'nothing') throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
-  if (old?.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path: shownPath(path) })
-  if (old && !old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path: shownPath(path), kind: 'special file' })
-  // A rename would not ask: what may not be written into is not replaced either.
-  old?.refuseReadonly()
+  if (old) requireReplaceable(old, over, shownPath(path))
   const temp = tempIn(directory)
   try {
-    // A new file gets what the umask leaves of 0644; one that replaces another is nobody else's until it has that one's mode.
+    // A new file gets what the umask leaves of 0644; another is private until it has the old mode.
     const fd = openSync(directory.at(temp.name), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, old || mode !== undefined ? 0o600 : 0o644)
     try {
       const lost = old ? await takeOver(fd, old, over) : []
@@ -47,7 +43,7 @@ export async function writeFile(spot: Spot, path: string, { bytes, over, mode, c
       if (final !== undefined) fchmodSync(fd, final)
       await writeAll(fd, bytes)
       if (final !== undefined && final & 0o6111) {
-        // Writing takes away what lets a program do more than who starts it: capabilities, which only root can give, and set-id bits.
+        // Writing clears capabilities, which only root can set, and set-id bits.
         if (old && process.geteuid?.() === 0) await carryAttributes(old, fd)
         fchmodSync(fd, final)
       }
@@ -62,7 +58,15 @@ export async function writeFile(spot: Spot, path: string, { bytes, over, mode, c
   }
 }
 
-/** Gives `temp` the name of the spot if what is there is what may be replaced, and puts that back if the disk does not confirm it. */
+function requireReplaceable(old: DirectoryEntry, over: Over, path: string): void {
+  if (over === 'nothing') throw problem('VT_PATH_EXISTS', { path })
+  if (old.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path })
+  if (!old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path, kind: 'special file' })
+  // A rename would not ask: what may not be written into is not replaced either.
+  old.refuseReadonly()
+}
+
+/** Renames `temp` over what may be replaced, and undoes that where the disk does not confirm it. */
 function publish({ directory, name, entry }: Spot, temp: string, path: string, over: Over, commit: () => void): void {
   const [from, to] = [directory.at(temp), directory.at(name)]
   if (over === 'nothing') {
@@ -85,7 +89,7 @@ function publish({ directory, name, entry }: Spot, temp: string, path: string, o
   }
 }
 
-/** Throws VT_FILE_STALE unless the entry is the version that was seen: by identity and, where the clock is too coarse, by content. */
+/** Throws VT_FILE_STALE for another version: by identity and, where the clock is too coarse, by content. */
 function refuseChanged(entry: DirectoryEntry | undefined, seen: Version, path: string): void {
   try {
     if (entry && sameFile(entry.stats, seen.stat) && !young(entry.stats)) return

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { toText } from '../../core/base/index.js'
-import type { PackageReader } from '../../core/index.js'
+import { definedOnly, toText } from '../../core/base/index.js'
+import type { JsonObject, PackageReader } from '../../core/index.js'
 import { readAgentPlugin } from './packages/agent_plugins.js'
 import { readClaudePlugin, readServers } from './packages/claude.js'
 import { readGeminiExtension } from './packages/gemini.js'
@@ -22,7 +22,7 @@ const markers = [...new Set(Object.values(own).flat())]
 /** Reads a plugin made for another program. What its reader cannot stand is a fault of that plugin alone. */
 const packages: PackageReader = (place) => {
   try {
-    return readingOf(place)
+    return readPackage(place)
   } catch (error) {
     const found = new Package('package', place)
     found.invalid(`${place.root} cannot be used: ${(error as Error).message}.`, place.root)
@@ -30,43 +30,66 @@ const packages: PackageReader = (place) => {
   }
 }
 
+type PackagePlace = Parameters<PackageReader>[0]
+
+interface Marker {
+  path: string
+  /** The format of a package with such a document; `plugin` is its `plugin.json`. */
+  formatOf(document: JsonObject, plugin: JsonObject | undefined): string | false
+  read(found: Package, document: JsonObject, file: string): boolean
+}
+
+const isAgentPlugin = ({ $schema }: JsonObject): boolean =>
+  toText($schema ?? '').startsWith('https://agent-plugins.org/schemas/')
+
+/** In the order in which they decide. */
+const forms: readonly Marker[] = [
+  { path: 'plugin.json', formatOf: (plugin) => isAgentPlugin(plugin) && 'Agent Plugins', read: readAgentPlugin },
+  { path: '.claude-plugin/plugin.json', formatOf: () => 'Claude Code', read: readClaudePlugin },
+  { path: '.codex-plugin/plugin.json', formatOf: () => 'Codex', read: readClaudePlugin },
+  { path: 'gemini-extension.json', formatOf: () => 'Gemini', read: readGeminiExtension },
+  { path: '.claude-plugin/marketplace.json', formatOf: (_, plugin) => !plugin && 'marketplace', read: readMarketplace },
+  { path: 'plugin.json', formatOf: (plugin) => !('abi_version' in plugin) && 'bare', read: readClaudePlugin },
+  {
+    path: 'manifest.json',
+    formatOf: (it) => ('manifest_version' in it || 'dxt_version' in it) && 'server' in it && 'MCPB',
+    read: readBundle,
+  },
+  { path: 'package.json', formatOf: (code) => ('omp' in code ? 'omp' : 'pi' in code && 'pi'), read: readPi },
+]
+
 /** The first marker that is there decides, even when it is invalid. */
-function readingOf(place: Parameters<PackageReader>[0]): ReturnType<PackageReader> {
-  if (place.file !== undefined) {
-    const found = new Package('.mcp.json', place)
-    const document = found.read(place.file)
-    if (document) readServers(found, document, `${place.root}/${place.file}`)
-    // Other programs would read it too; that it is no file at all is a word for who looks, not one for every call.
-    const idle = !statSync(`${place.root}/${place.file}`, { throwIfNoEntry: false })?.isFile()
-    const diagnostics = found.diagnostics.map((one) => (idle ? { ...one, severity: 'info' as const } : one))
-    return { format: found.format, manifests: found.manifests, diagnostics }
-  }
+function readPackage(place: PackagePlace): ReturnType<PackageReader> {
+  if (place.file !== undefined) return readServerFile(place, place.file)
   const probe = new Package('package', place)
   const plugin = probe.read('plugin.json')
-  if (plugin && toText(plugin['$schema'] ?? '').startsWith('https://agent-plugins.org/schemas/')) return using('Agent Plugins', (found) => readAgentPlugin(found, plugin))
-  for (const [format, path] of [['Claude Code', '.claude-plugin/plugin.json'], ['Codex', '.codex-plugin/plugin.json']] as const) {
-    const manifest = probe.read(path)
-    if (manifest) return using(format, (found) => readClaudePlugin(found, manifest, `${place.root}/${path}`))
+  for (const { path, formatOf, read } of forms) {
+    const document = path === 'plugin.json' ? plugin : probe.read(path)
+    const format = document && formatOf(document, plugin)
+    if (format) return readAs(format, place, (found) => read(found, document!, `${place.root}/${path}`))
   }
-  const gemini = probe.read('gemini-extension.json')
-  if (gemini) return using('Gemini', (found) => readGeminiExtension(found, gemini))
-  const offers = probe.read('.claude-plugin/marketplace.json')
-  if (offers && !plugin) return using('marketplace', (found) => readMarketplace(found, offers))
-  if (plugin && !('abi_version' in plugin)) return using('bare', (found) => readClaudePlugin(found, plugin, `${place.root}/plugin.json`))
-  const bundle = probe.read('manifest.json')
-  if (bundle && ('manifest_version' in bundle || 'dxt_version' in bundle) && 'server' in bundle) return using('MCPB', (found) => readBundle(found, bundle))
-  const code = probe.read('package.json')
-  if (code && ('pi' in code || 'omp' in code)) return using('omp' in code ? 'omp' : 'pi', (found) => readPi(found, code))
-  if (probe.diagnostics.length > 0) return { format: probe.format, manifests: [], diagnostics: probe.diagnostics, usable: false }
-  return using('Claude Code', (found) => readClaudePlugin(found, {}, place.root))
+  const { format, diagnostics } = probe
+  if (diagnostics.length > 0) return { format, manifests: [], diagnostics, usable: false }
+  return readAs('Claude Code', place, (found) => readClaudePlugin(found, {}, place.root))
+}
 
-  function using(format: string, read: (found: Package) => boolean) {
-    const found = new Package(format, place)
-    const usable = read(found)
-    const others = markers.filter((path) => !(own[format] ?? []).includes(path) && existsSync(join(place.root, path)))
-    if (usable && others.length > 0) found.alsoThere(others)
-    const { manifests, diagnostics, native, skills } = found
-    return { format, manifests: usable ? manifests : [], diagnostics, usable, ...(native && { native }), ...(skills && { skills }) }
-  }
+function readServerFile(place: PackagePlace, name: string): ReturnType<PackageReader> {
+  const file = `${place.root}/${name}`
+  const found = new Package('.mcp.json', place)
+  const document = found.read(name)
+  if (document) readServers(found, document, file)
+  // Other programs read this place too: what is no file there is worth a remark, not a fault of every call.
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile()
+  const diagnostics = found.diagnostics.map((one) => (isFile ? one : { ...one, severity: 'info' as const }))
+  return { format: found.format, manifests: found.manifests, diagnostics }
+}
+
+function readAs(format: string, place: PackagePlace, read: (found: Package) => boolean): ReturnType<PackageReader> {
+  const found = new Package(format, place)
+  const usable = read(found)
+  const others = markers.filter((path) => !own[format]?.includes(path) && existsSync(join(place.root, path)))
+  if (usable && others.length > 0) found.alsoThere(others)
+  const { manifests, diagnostics, native, skills } = found
+  return { format, manifests: usable ? manifests : [], diagnostics, usable, ...definedOnly({ native, skills }) }
 }
 export default packages

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { definedOnly } from '../../core/base/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
@@ -14,7 +15,7 @@ import {
   asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, lastText, noteSession, partManifest, placeOfSession, restore, tidy, validId, type Restored,
 } from './session/index.js'
 import { Thread } from './thread.js'
-import { threadTable } from './thread_state.js'
+import { threadTable, type ThreadOptions } from './thread_state.js'
 
 /** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
 async function freeId(workspace: Workspace, id: string): Promise<string> {
@@ -25,23 +26,18 @@ async function freeId(workspace: Workspace, id: string): Promise<string> {
 
 /** Opens the thread of an agent. Throws as `createAgent` does. */
 export async function openThread(kernel: Kernel, options: AgentOptions): Promise<OpenedThread> {
-  const env = options.env ?? process.env
-  const providers = await chooseComponents({ kernel, env, ...(options.io && { io: options.io }), quiet: options.quiet ?? false }, options.context, options.providers)
+  const { surface = 'agent', tools: with_tools = true, limits, only, verify, onEvent, onDelta } = options
   const settings = agentSettings(kernel)
-  const connection = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
-  checkPrice(connection.model, agentSettings(kernel, options.limits).harness)
+  const { providers, connection } = await connectModel(kernel, options, settings.agent.model)
   const newId = idMaker(providers.clock, providers.random)
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
-    if (from !== undefined) await findSession(workspace, from)
-    const session_id = from === undefined || options.fork ? await freeId(workspace, options.session_id ?? newId('ses')) : from
-    if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, { clock: providers.clock, table: threadTable })
-    const must_exist = from !== undefined
+    const { session_id, start_reason } = await chooseSession(workspace, options, () => newId('ses'), providers)
+    const must_exist = start_reason !== 'startup'
     const before = providers.session.kept ? undefined : await foldersThere(workspace)
     const store = await providers.session.open(workspace, session_id, { must_exist })
-    const restored = must_exist ? await restore(store, session_id, threadTable).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
-    if (providers.session.kept && session_id !== from) await noteSession(session_id, workspace)
+    const restored = must_exist ? await restoreFrom(store, session_id) : undefined
+    if (providers.session.kept && start_reason !== 'resume') await noteSession(session_id, workspace)
     const manifest = restored && asManifest((await store.read('manifest.json')) ?? '')
     const thread = new Thread({
       kernel,
@@ -51,37 +47,76 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       connection,
       session_id,
       thread_id: restored?.unfinished.thread_id ?? newId('th'),
-      surface: options.surface ?? 'agent',
-      ...(options.limits && { limits: options.limits }),
-      ...(options.only && { only: options.only }),
-      ...(options.verify && { finish: { verify: options.verify } }),
-      ...(restored && { restored }),
-      start_reason: from === undefined ? 'startup' : session_id === from ? 'resume' : 'fork',
-      ...(manifest && { manifest }),
-      with_tools: options.tools ?? true,
+      surface,
+      ...definedOnly({ limits, only, restored, manifest }),
+      ...(verify && { finish: { verify } }),
+      start_reason,
+      with_tools,
       open_child: openChild,
     })
     thread.events.add(providers.logging.open(store))
-    if (providers.session.kept) thread.events.add(deriveRecords(placeOfSession(workspace, store, session_id), settings))
-    if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
+    addRecords(thread, placeOfSession(workspace, store, session_id))
     if (restored) await goOn(thread, restored)
-    if (options.onEvent) thread.events.add(options.onEvent)
-    if (options.onDelta) thread.events.deltas.add(atItsPace(options.onDelta))
-    const close = async () => {
-      try {
-        await thread.close()
-        // Old sessions make room for new ones; that is no reason for a run to fail.
-        if (!must_exist && providers.session.kept) await tidy(workspace, settings, { now: providers.clock.now(), current: session_id }).catch(() => [])
-        if (before) await forgetSession(workspace, session_id, before)
-      } finally {
-        workspace.close()
-      }
+    if (onEvent) thread.events.add(onEvent)
+    if (onDelta) thread.events.deltas.add(atItsPace(onDelta))
+    const leave = async () => {
+      if (!must_exist) await makeRoom(thread)
+      if (before) await forgetSession(workspace, session_id, before)
     }
-    return { thread, close }
+    return { thread, close: () => thread.close().then(leave).finally(() => workspace.close()) }
   } catch (error) {
     workspace.close()
     throw error
   }
+}
+
+async function restoreFrom(store: ThreadOptions['store'], session_id: string) {
+  try {
+    return await restore(store, session_id, threadTable)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function addRecords({ kernel, providers, settings, events }: Thread, place: Parameters<typeof deriveRecords>[0]): void {
+  const { event_log_path: log } = settings.harness
+  if (providers.session.kept) events.add(deriveRecords(place, settings))
+  if (log !== undefined) events.add(copyTo(resolve(kernel.workspace, log)))
+}
+
+/** Removes old sessions; a failure of that does not fail a run. */
+async function makeRoom({ workspace, settings, providers, session_id }: Thread): Promise<void> {
+  if (!providers.session.kept) return
+  await tidy(workspace, settings, { now: providers.clock.now(), current: session_id }).catch(() => [])
+}
+
+/** Chooses the parts of an agent and connects its model. */
+async function connectModel(kernel: Kernel, options: AgentOptions, usual: string | undefined) {
+  const { env = process.env, io, quiet = false } = options
+  const place = { kernel, env, quiet, ...definedOnly({ io }) }
+  const providers = await chooseComponents(place, options.context, options.providers)
+  const connection = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? usual, providers)
+  checkPrice(connection.model, agentSettings(kernel, options.limits).harness)
+  return { providers, connection }
+}
+
+type StartedSession = Pick<ThreadOptions, 'session_id' | 'start_reason'>
+
+/** Finds the session to resume or to fork, or makes an id for a new one. */
+async function chooseSession(
+  workspace: Workspace,
+  options: AgentOptions,
+  makeId: () => string,
+  { clock }: AgentProviders,
+): Promise<StartedSession> {
+  const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
+  if (from !== undefined) await findSession(workspace, from)
+  if (from !== undefined && !options.fork) return { session_id: from, start_reason: 'resume' }
+  const session_id = await freeId(workspace, options.session_id ?? makeId())
+  if (from === undefined || !options.fork) return { session_id, start_reason: 'startup' }
+  await fork(workspace, from, session_id, options.fork, { clock, table: threadTable })
+  return { session_id, start_reason: 'fork' }
 }
 
 interface OpenedThread {
@@ -108,11 +143,11 @@ const openChild: OpenChild = async (parent, plan) => {
     const { max_budget_usd } = settings.harness
     checkPrice(connection.model, settings.harness)
     const store = await providers.session.open(workspaces[0]!, session_id, { must_exist: plan.goes_on })
-    const restored = plan.goes_on ? await restore(store, session_id, threadTable).catch((error: unknown) => store.close().then(() => Promise.reject(error as Error))) : undefined
+    const restored = plan.goes_on ? await restoreFrom(store, session_id) : undefined
     const thread = new Thread({
       kernel, workspace: workspaces.at(-1)!, providers, store, connection, session_id, thread_id: plan.thread_id, surface: 'subagent', only: rights.only, with_tools: true, start_reason: 'part', open_child: openChild,
       ...(max_budget_usd !== undefined && { limits: { max_budget_usd } }),
-      ...(restored && { restored }),
+      ...definedOnly({ restored }),
       manifest: partManifest(parent, plan),
       child: { plan, costs: parent.costs },
     })

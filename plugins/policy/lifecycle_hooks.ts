@@ -1,7 +1,7 @@
 import type { Answerer, Call, Context, JsonObject, Objection, Policy, Session } from '../../core/index.js'
 import { cutHookText, hookRemarks, hooksFor, hooksIn, runHooks, shownHook, specific, type Ran, type HookOutput } from '../lib/hooks/index.js'
 
-/** PreToolUse: programs of the user may deny, ask, or want another input; none of them lowers what another policy says. */
+/** PreToolUse: hooks may deny, ask or want another input; none lowers another verdict. */
 const lifecycle_hooks: Policy = (call, context) => (hooksIn(context) ? preToolUse(call, context) : undefined)
 export default lifecycle_hooks
 
@@ -15,7 +15,7 @@ async function preToolUse(call: Call, context: Context): Promise<Objection | und
   return worst ? { ...worst, details: { ...worst.details, hook: true } } : anotherInput(ran, call)
 }
 
-/** PermissionRequest: before a person is asked a hook may say no, and one that the user's own settings name may say yes. */
+/** PermissionRequest: before a question a hook may refuse, and one of the own settings may agree. */
 export const answer: Answerer = async ({ call, covers }, context) => {
   if (!hooksIn(context)) return undefined
   const chosen = await hooksFor('PermissionRequest', call, context)
@@ -50,23 +50,37 @@ function verdictOf({ entry, group, output }: Ran, call: Call, session: Session):
   const remark = remarks(call, session)
   if (output.kind === 'block') return { deny: output.reason }
   if (output.kind === 'failed') {
-    remark('VT_HOOK_FAILED', output.reason)
-    // Programs written for others end with 1 when they merely failed, and their users do not expect that to stop anything.
-    const usual = group.dialect === undefined || group.dialect === 'unified' ? 'deny' : output.exited ? 'allow' : 'ask'
-    const word = entry.on_error ?? entry.onError ?? usual
-    return word === 'allow' ? undefined : word === 'ask' ? { ask: output.reason, by: authorOf(group) } : { deny: output.reason }
+    const { reason, exited = false } = output
+    remark('VT_HOOK_FAILED', reason)
+    const word = entry.on_error ?? entry.onError ?? usualVerdict(group.dialect, exited)
+    if (word === 'ask') return { ask: reason, by: authorOf(group) }
+    return word === 'allow' ? undefined : { deny: reason }
   }
   const { json } = output
   const own = specific(json)
-  const reason = cutHookText(String(own['permissionDecisionReason'] ?? json['reason'] ?? json['stopReason'] ?? 'A lifecycle hook objects.'))
-  if (typeof own['additionalContext'] === 'string') remark('VT_HOOK_CONTEXT', own['additionalContext'])
-  if (typeof json['systemMessage'] === 'string') remark('VT_HOOK_CONTEXT', json['systemMessage'])
-  const decision = own['permissionDecision'] ?? (['block', 'deny'].includes(String(json['decision'])) || json['continue'] === false ? 'deny' : json['decision'] === 'ask' ? 'ask' : undefined)
+  const reason = cutHookText(String(own['permissionDecisionReason'] ?? reasonIn(json)))
+  for (const text of [own['additionalContext'], json['systemMessage']]) {
+    if (typeof text === 'string') remark('VT_HOOK_CONTEXT', text)
+  }
+  const decision = own['permissionDecision'] ?? decisionIn(json)
   if (decision === undefined) return undefined
-  if (decision === 'ask' || decision === 'defer') return { ask: reason, by: authorOf(group) }
+  if (['ask', 'defer'].includes(decision as string)) return { ask: reason, by: authorOf(group) }
   // Only an answer of a person lifts a question, and nothing lifts a denial.
   if (decision === 'allow') return void remark('VT_HOOK_IGNORED', 'A lifecycle hook allows the call; hooks only tighten, so the other policies decided.')
   return { deny: decision === 'deny' ? reason : `A lifecycle hook decides ${JSON.stringify(decision)}, which is no decision.` }
+}
+
+/** Programs for other agents end with 1 when they merely failed; their users do not expect that to stop a call. */
+function usualVerdict(dialect = 'unified', exited: boolean): string {
+  if (dialect === 'unified') return 'deny'
+  return exited ? 'allow' : 'ask'
+}
+
+const reasonIn = (json: JsonObject): unknown => json['reason'] ?? json['stopReason'] ?? 'A lifecycle hook objects.'
+
+function decisionIn({ decision, continue: goesOn }: JsonObject): string | undefined {
+  if (['block', 'deny'].includes(String(decision)) || goesOn === false) return 'deny'
+  return decision === 'ask' ? 'ask' : undefined
 }
 
 const authorOf = ({ layer, by }: Ran['group']): string => (by ? `plugin ${by.plugin}` : layer === 'workspace' ? "a lifecycle hook of the workspace" : 'a lifecycle hook of yours')

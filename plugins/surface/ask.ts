@@ -1,7 +1,8 @@
 import { Option } from 'commander'
+import { definedOnly } from '../../core/base/index.js'
 import type { Io, Kernel } from '../../core/index.js'
-import { definedOnly, givenImages, notAppliedLines, readTask, reasonOf, sessionOptions, Voice, withAgent, withImages, withResume, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
-import type { AgentOptions } from '../agent/index.js'
+import { givenImages, notAppliedLines, readTask, reasonOf, sessionOptions, Voice, withAgent, withImages, withResume, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
+import type { Agent, AgentOptions } from '../agent/index.js'
 import { documentText, fitTerminal, runCommand, say, verb } from '../lib/terminal/index.js'
 
 interface Flags extends SessionFlags, ImageFlags {
@@ -30,6 +31,18 @@ export default async function ask(kernel: Kernel, argv: string[], io: Io): Promi
   return runCommand(command, argv, () => code)
 }
 
+const codeIn = (text: string): string => /```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text
+
+function answerDocument(response: string, id: string, outcome: Awaited<ReturnType<Agent['run']>>) {
+  const { usage, total_cost_usd: cost_usd, session_id, not_applied } = outcome
+  const [provider, ...name] = id.split('/')
+  return { response, provider, model: name.join('/'), usage, cost_usd, session_id, ...definedOnly({ not_applied }) }
+}
+
+function printText(text: string, io: Io): void {
+  if (text !== '') io.stdout.write(fitTerminal(io, text.endsWith('\n') ? text : `${text}\n`))
+}
+
 async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise<number> {
   const { mode } = kernel.settings.policy
   if (mode !== 'plan') {
@@ -39,17 +52,16 @@ async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): P
   const images = await givenImages(flags, io)
   if (!images) return 2
   const { tools, outputFormat, json, code, context } = flags
-  const whole = json || outputFormat === 'json' || code || !io.stdout.isTTY
+  const asJson = json ?? outputFormat === 'json'
+  const whole = asJson || code || !io.stdout.isTTY
   const voice = whole ? undefined : new Voice(io)
   const heard: AgentOptions = voice ? { onDelta: voice.onDelta, onEvent: (event) => void voice.ended(event) } : {}
   return withAgent(kernel, io, { verb: 'exec', ...definedOnly({ asked: context }) }, { surface: 'ask', ...sessionOptions(flags), tools, quiet: true, ...heard }, async (agent) => {
     const outcome = await agent.run(images.length > 0 ? { text: question, images } : question, { signal: io.signal })
-    const { text, usage, total_cost_usd: cost_usd, session_id, error, exit_code, not_applied } = outcome
-    const response = code ? (/```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text) : text
-    if (json || outputFormat === 'json') {
-      const [provider, ...name] = agent.model.split('/')
-      io.stdout.write(documentText({ response, provider, model: name.join('/'), usage, cost_usd, session_id, ...(not_applied && { not_applied }) }))
-    } else if (response !== '' && response !== error?.message && response !== voice?.last) io.stdout.write(fitTerminal(io, response.endsWith('\n') ? response : `${response}\n`))
+    const { text, exit_code, not_applied } = outcome
+    const response = code ? codeIn(text) : text
+    if (asJson) io.stdout.write(documentText(answerDocument(response, agent.model, outcome)))
+    else if (![outcome.error?.message, voice?.last].includes(response)) printText(response, io)
     io.stderr.write(notAppliedLines(outcome))
     const reason = reasonOf(outcome)
     if (reason !== undefined) say(io, 'error', reason)

@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline'
 import { Option } from 'commander'
+import { definedOnly } from '../../core/base/index.js'
 import type { Io, Kernel } from '../../core/index.js'
-import { definedOnly, givenImages, progress, sessionOptions, Voice, withAgent, withImages, withResume, type EventSink, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
+import { givenImages, progress, sessionOptions, Voice, withAgent, withImages, withResume, type EventSink, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
 import type { Agent, ThreadEvent } from '../agent/index.js'
 import type { SessionSurface } from '../tui/index.js'
 import { fitTerminal, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -43,7 +44,7 @@ async function talk(kernel: Kernel, { plain, surface, context, ...flags }: Flags
     if (!voice?.ended(event)) told(event)
   }
   try {
-    return await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { surface: 'chat', ...sessionOptions(flags), onEvent, ...(voice && { onDelta: voice.onDelta }) }, async (agent) => {
+    return await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { surface: 'chat', ...sessionOptions(flags), onEvent, ...definedOnly({ onDelta: voice?.onDelta }) }, async (agent) => {
       const talk = new Talk(kernel, agent, io)
       talk.images = images
       if (keyboard) await sit(talk, agent, keyboard, agent.mode)
@@ -95,18 +96,27 @@ async function listen(talk: Talk, io: Io): Promise<void> {
   }
 }
 
-/** What the model says, before its calls and at the end of its turn, and what of the person's it takes up by then. */
+/** Prints the texts of the model, and of the person those that it takes up meanwhile. */
 function conversation(io: Io): (event: ThreadEvent) => void {
   let texts: string[] = []
+  const print = (text: string) => io.stdout.write(`${fitTerminal(io, text)}\n`)
+  const flush = (lines: string[]): void => {
+    const text = lines.join('\n')
+    if (text.trim() !== '') print(text)
+    texts = []
+  }
   return (event) => {
-    const item = event.type === 'item.started' || event.type === 'item.completed' ? event.item : undefined
-    if (event.type === 'item.started' && item?.type === 'user_message' && (item.origin === 'queue' || item.origin === 'schedule')) io.stderr.write(`> ${oneLine(item.text)}\n`)
-    if (event.type === 'item.completed' && item?.type === 'plan') io.stdout.write(`${fitTerminal(io, item.text)}\n`)
-    if (event.type === 'item.completed' && item?.type === 'agent_message' && item.status === 'completed') texts.push(item.text)
-    const due = event.type === 'turn.completed' || (event.type === 'item.started' && item?.type === 'tool_invocation')
-    // The last text of a turn that failed is the reason, which is told otherwise; an answer that was cut stands before it.
-    const said = (event.type === 'turn.failed' ? (event.code === 'VT_LLM_LENGTH' ? texts.slice(0, -1) : []) : texts).join('\n')
-    if ((due || event.type === 'turn.failed') && said.trim() !== '') io.stdout.write(`${fitTerminal(io, said)}\n`)
-    if (due || event.type === 'turn.failed') texts = []
+    if (event.type === 'item.started') {
+      const { item } = event
+      const waited = item.type === 'user_message' && ['queue', 'schedule'].includes(item.origin)
+      if (waited) io.stderr.write(`> ${oneLine(item.text)}\n`)
+      if (item.type === 'tool_invocation') flush(texts)
+    } else if (event.type === 'item.completed') {
+      const { item } = event
+      if (item.type === 'plan') print(item.text)
+      else if (item.type === 'agent_message' && item.status === 'completed') texts.push(item.text)
+    } else if (event.type === 'turn.completed') flush(texts)
+    // The last text of a failed turn is the reason, which is shown otherwise; an answer that was cut comes before it.
+    else if (event.type === 'turn.failed') flush(event.code === 'VT_LLM_LENGTH' ? texts.slice(0, -1) : [])
   }
 }

@@ -2,6 +2,14 @@ import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { withFlags, withSession, work, type Flags } from '../agent/cli/index.js'
 import { interactive, oneLine, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
+interface ResumeFlags extends Flags {
+  last?: true
+  all?: true
+  continueTurn?: true
+  fork?: true
+  summarize?: true
+}
+
 /** `vtcode resume`: goes on with a session, whatever ended it. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
@@ -14,33 +22,45 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--goal <text>', 'set a goal: the run goes on until it is met')
     .option('--fork', 'begin a new session with the conversation of that one, which stays as it is')
     .option('--summarize', 'with --fork: begin with what that one remembers instead')
-    .action(async (first: string | undefined, rest: string[], flags: Flags & { last?: true; all?: true; continueTurn?: true; fork?: true; summarize?: true }) => {
+    .action(async (first: string | undefined, rest: string[], flags: ResumeFlags) => {
       const last = flags.last ?? flags.continue ?? false
-      const named = first?.startsWith('ses_') && !last
-      const task = [...(named || first === undefined ? [] : [first]), ...rest].join(' ') || (flags.goal ?? '')
-      if (!named && !last) {
-        const wrong = first === undefined ? '' : `${JSON.stringify(oneLine(first))} is no id of a session; an id begins with ses_. `
-        say(io, 'error', `${wrong}Say which session: its id, or --last. \`vtcode sessions list\` shows them.`)
+      const id = first?.startsWith('ses_') && !last ? first : undefined
+      const words = [id === undefined ? (first ?? []) : [], rest].flat(2)
+      const task = words.join(' ') || (flags.goal ?? '')
+      const fault = id === undefined && !last ? sessionFault(first) : flagFault(flags, task)
+      if (fault === undefined) code = await goOn(kernel, id ?? 'last', task, flags, io)
+      else {
+        say(io, 'error', fault)
         code = 2
-      } else if ((flags.summarize || flags.sessionId !== undefined) && !flags.fork) {
-        say(io, 'error', `${flags.summarize ? '--summarize' : '--session-id'} belongs to --fork.`)
-        code = 2
-      } else if (task === '' && (!flags.continueTurn || flags.fork)) {
-        say(io, 'error', 'Say what to do next, or --continue-turn.')
-        code = 2
-      } else {
-        const forked = flags.fork ? { fork: flags.summarize ? ('summarized' as const) : ('full_copy' as const) } : {}
-        const from = named ? first! : 'last'
-        const there = flags.all ? await kernelOf(kernel, from, io) : kernel
-        const fitting = await asStrict(there, from, io)
-        try {
-          code = await work(fitting, task === '' ? undefined : task, flags, io, { verb: interactive(io) ? 'interactive' : 'exec', surface: 'resume', resume: from, ...forked })
-        } finally {
-          for (const one of new Set([there, fitting])) if (one !== kernel) await one.close()
-        }
       }
     })
   return runCommand(command, argv, () => code)
+}
+
+function sessionFault(first: string | undefined): string {
+  const name = first === undefined ? undefined : JSON.stringify(oneLine(first))
+  const wrong = name === undefined ? '' : `${name} is no id of a session; an id begins with ses_. `
+  return `${wrong}Say which session: its id, or --last. \`vtcode sessions list\` shows them.`
+}
+
+function flagFault({ fork, summarize, sessionId, continueTurn }: ResumeFlags, task: string): string | undefined {
+  if ((summarize || sessionId !== undefined) && !fork) {
+    return `${summarize ? '--summarize' : '--session-id'} belongs to --fork.`
+  }
+  return task === '' && (!continueTurn || fork) ? 'Say what to do next, or --continue-turn.' : undefined
+}
+
+async function goOn(kernel: Kernel, from: string, task: string, flags: ResumeFlags, io: Io): Promise<number> {
+  const forked = flags.fork && { fork: flags.summarize ? ('summarized' as const) : ('full_copy' as const) }
+  const there = flags.all ? await kernelOf(kernel, from, io) : kernel
+  const fitting = await asStrict(there, from, io)
+  const how = { surface: 'resume', resume: from, ...forked }
+  try {
+    const verb = interactive(io) ? 'interactive' : 'exec'
+    return await work(fitting, task === '' ? undefined : task, flags, io, { verb, ...how })
+  } finally {
+    for (const one of new Set([there, fitting])) if (one !== kernel) await one.close()
+  }
 }
 
 /** A kernel where a session is at home; where none is known, this one says so. */
@@ -52,7 +72,7 @@ async function kernelOf(kernel: Kernel, session: string, io: Io): Promise<Kernel
   return kernel.inspection.openSibling(workspace)
 }
 
-/** A kernel in the mode of the session, where that is stricter than the mode that holds because nobody says any. */
+/** A kernel in the mode of the session, where that is stricter than the default. */
 async function asStrict(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
   if (kernel.inspection.origins().find(({ path }) => path === 'policy.mode')?.file !== 'default_mode') return kernel
   const { lastSession, listSessions } = await import('../agent/cli/index.js')

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
+import { definedOnly } from '../../core/base/index.js'
 import { block, openWorkspace, redactText, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import { definedOnly, notAppliedLines, progress, reasonOf, sessionOptions, withSession, workThenAsk, type SessionFlags } from '../agent/cli/index.js'
+import { notAppliedLines, progress, reasonOf, sessionOptions, withSession, workThenAsk, type SessionFlags } from '../agent/cli/index.js'
 import { documentText, fitTerminal, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { lineCount, readDiff, type ChangedFile, type DiffFlags } from './review/diff.js'
 import { findingsPrompt, findingsSchema, isAtLeast, reviewTask, severities, soundFindings, type ReviewFinding, type Severity } from './review/findings.js'

@@ -64,9 +64,7 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
     const before = ownText(file)
     draft = { file, before, after: await edit(before, client, entry) }
   } catch (error) {
-    const paste = entry ? ` Enter this yourself under ${client.path.join('.')}.vtcode: ${JSON.stringify(entry)}` : ' Take the entry vtcode out yourself.'
-    const reason = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message.replace(/\.$/, '')
-    say(io, 'error', `${oneLine(file)} is not changed: ${reason}.${paste}`)
+    say(io, 'error', `${oneLine(file)} is not changed: ${reasonOf(error)}.${adviceFor(client, entry)}`)
     return 1
   }
   if (draft.after === draft.before) {
@@ -89,6 +87,14 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
   }
   io.stdout.write(undo ? 'Taken out.\n' : `Written. \`vtcode setup ${name} --undo\` takes it out again.\n`)
   return 0
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message.replace(/\.$/, '')
+
+function adviceFor({ path }: EditorClient, entry: unknown): string {
+  if (!entry) return ' Take the entry vtcode out yourself.'
+  return ` Enter this yourself under ${path.join('.')}.vtcode: ${JSON.stringify(entry)}`
 }
 
 /** The words that start the server: by name where it is on the path, else this very program. */

@@ -7,7 +7,7 @@ interface Certified {
   workspace: Workspace
 }
 
-/** `vtcode verify`: what a certificate says, judged by the policies in force and run again, if somebody at a terminal wants that. */
+/** `vtcode verify`: shows a certificate, judges its commands and runs them again on request. */
 export default async function verify(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = verb('verify', 'Shows what a certificate says, asks, runs its commands again and says what is different. It shows damage, not who made it.', io)
@@ -45,7 +45,9 @@ async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }:
   const ran: Parameters<Agent['differencesOf']>[1]['ran'][number][] = []
   const left: string[] = []
   const { timeout_secs } = agent.agentSettings(kernel).harness.verification
-  const wanted = commands.length > 0 && interactive(io) && (await confirmed(io, `Run ${commands.length === 1 ? 'this command' : `these ${commands.length} commands`} in ${kernel.workspace}?`))
+  const what = commands.length === 1 ? 'this command' : `these ${commands.length} commands`
+  const question = `Run ${what} in ${kernel.workspace}?`
+  const wanted = commands.length > 0 && interactive(io) && (await confirmed(io, question))
   for (const { command } of commands) {
     const began = Date.now()
     const result = wanted ? await kernel.call(agent.runner, { command, timeout_secs }, { signal: io.signal, surface: 'verify', approve: approver(io) }) : undefined
@@ -53,8 +55,8 @@ async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }:
     else ran.push(await agent.proofOf(command, result, Date.now() - began, workspace))
   }
   const different = agent.differencesOf(certificate, { files: await agent.hashesOf(workspace, files.map(({ path }) => path)), ran })
-  for (const one of different) io.stdout.write(`different: ${oneLine(one)}\n`)
-  for (const one of left) io.stdout.write(`not run: ${oneLine(one)}\n`)
+  const lines = [...different.map((one) => `different: ${one}`), ...left.map((one) => `not run: ${one}`)]
+  io.stdout.write(lines.map((line) => `${oneLine(line)}\n`).join(''))
   if (left.length > 0 && !interactive(io)) say(io, 'info', 'Nothing is run unasked: at a terminal `vtcode verify` asks.')
   if (different.length === 0) io.stdout.write(`${files.length} files and ${ran.length} of ${commands.length} commands are as they were.\n`)
   return different.length === 0 && left.length === 0 && certificate.result === 'passed' ? 0 : 1

@@ -18,11 +18,11 @@ import type { SessionOptions, UiCommand, UiEvent, UiHandle } from './types.js'
 const frame_ms = 34
 const mostAtOnce = 4
 const again_ms = 2000
-/** For so long after a key the cursor of the terminal stays in the editor, where input methods look for it, also while something is under way. */
+/** How long the cursor stays in the editor after a key, for input methods. */
 const typing_ms = 10_000
-/** For so long after the window changed it is likely to change again, and the cursor stands where that moves it least. */
+/** How long after a resize the cursor stays where another one moves it least. */
 const changing_ms = 2000
-/** A multiplexer tells programs at most so often that their window changed, and meanwhile shows what they write in the new one. */
+/** How often at most a multiplexer reports a resize to programs. */
 const multiplexed_ms = 600
 /** So many characters go to the clipboard: terminals take no more in one sequence. */
 const mostCopied = 50_000
@@ -211,20 +211,24 @@ export class Drive implements UiHandle {
   private command(data: string): boolean {
     const { prompt, shown } = this
     const is = (action: Parameters<typeof this.is>[1]): boolean => this.is(data, action)
+    const simple = (['cycle_mode', 'toggle_detail', 'history'] as const).find(is)
     if (is('interrupt')) this.interrupt()
     else if (is('cancel') && !prompt.completing) shown.busy && this.emit({ type: 'cancel' })
     else if (is('exit') && prompt.isEmpty) this.emit({ type: 'exit' })
     else if (is('steer') && shown.busy && !prompt.isEmpty) this.steer()
-    else if (is('edit_queue') || (prompt.isEmpty && shown.queued > 0 && /^\u001b(?:\[|O)A$/.test(data))) this.emit({ type: 'edit_queue' })
-    else if (is('cycle_mode')) this.emit({ type: 'cycle_mode' })
-    else if (is('toggle_detail')) this.emit({ type: 'toggle_detail' })
+    else if (this.editsQueue(data)) this.emit({ type: 'edit_queue' })
+    else if (simple) this.emit({ type: simple })
     else if (is('launch_editor')) this.emit({ type: 'launch_editor', text: prompt.text })
-    else if (is('history')) this.emit({ type: 'history' })
     else if (is('redraw')) this.screen.clear()
-    // All of a job stop together, as by the terminal's own key.
+    // All of a job stop together, as by Ctrl-Z.
     else if (is('pause')) process.kill(0, 'SIGTSTP')
     else return false
     return true
+  }
+
+  private editsQueue(data: string): boolean {
+    if (this.is(data, 'edit_queue')) return true
+    return this.prompt.isEmpty && this.shown.queued > 0 && /^\u001b(?:\[|O)A$/.test(data)
   }
 
   /** Ctrl-C: empties the editor; on an empty one it ends what is under way, and where nothing is, twice ends the session. */

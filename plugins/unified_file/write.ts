@@ -22,20 +22,21 @@ export default (async (call, context) => {
   if (size > largestContent) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes of content`, limit: `${largestContent} bytes` })
   await using _ = await context.workspace.lock([path], context.signal)
   const target = await loadTarget(path, context)
-  if (target && mode === 'fail_if_exists') return refuseExisting(path)
-  if (target && mode === 'skip_if_exists')
-    return ok(output(call, target, mode, target.bytes, 0, { skipped: true }), { text: `skipped ${visibleLine(path)}` })
+  const kept = target && keepExisting(call, target, mode)
+  if (kept) return kept
   if (target || expected_hash) refuseStale(path, target, expected_hash, context)
 
-  const added = target && mode === 'append' ? encode(content, recognise(target.bytes).encoding) : Buffer.from(content)
-  const bytes = target && mode === 'append' ? Buffer.concat([target.bytes, added]) : added
+  const old = mode === 'append' ? target?.bytes : undefined
+  const added = old ? encode(content, recognise(old).encoding) : Buffer.from(content)
+  const bytes = old ? Buffer.concat([old, added]) : added
   const { hash, resolved, notices } = await replace(call, context, path, target, bytes)
   const diff = diffTexts(path, target?.bytes ?? Buffer.alloc(0), bytes, diffRoom)
   const rest = { hash, ...(resolved !== path && { resolved_path: resolved }), ...(diff && { diff }) }
   const answer = output(call, target, mode, bytes, added.length, rest)
-  const eol = target && mode === 'overwrite' ? eolNotice(path, target, content) : []
+  const eol = mode === 'overwrite' ? eolNotice(path, target, content) : []
   const all = [...notices, ...eol]
-  const text = `${target ? words[mode] : 'created'} ${visibleLine(path)} (${pluralized(answer.total_lines, 'line')}, ${pluralized(bytes.length, 'byte')})`
+  const sizes = `${pluralized(answer.total_lines, 'line')}, ${pluralized(bytes.length, 'byte')}`
+  const text = `${target ? words[mode] : 'created'} ${visibleLine(path)} (${sizes})`
   return ok(answer, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<WriteInput>
 
@@ -43,6 +44,14 @@ function modeOf({ input, given }: Call<WriteInput>): Mode {
   if (!input.overwrite) return input.mode
   if (given['mode'] !== undefined && input.mode !== 'overwrite') throw problem('VT_INPUT_CONFLICT', { fields: `'overwrite' and 'mode'` })
   return 'overwrite'
+}
+
+/** The answer of a mode that leaves an existing file unchanged. */
+function keepExisting(call: Call<WriteInput>, target: FileTarget, mode: Mode): Result | undefined {
+  const { path } = call.input
+  if (mode === 'fail_if_exists') return refuseExisting(path)
+  if (mode !== 'skip_if_exists') return undefined
+  return ok(output(call, target, mode, target.bytes, 0, { skipped: true }), { text: `skipped ${visibleLine(path)}` })
 }
 
 const refuseExisting = (path: string): Result =>
@@ -67,7 +76,7 @@ function output(
   return { path, mode, created: target === undefined, bytes_written: written, total_lines: lines, hash, ...rest }
 }
 
-function eolNotice(path: string, { bytes }: FileTarget, content: string): Notice[] {
-  if (!bytes.includes('\r\n') || content.includes('\r\n') || !content.includes('\n')) return []
+function eolNotice(path: string, target: FileTarget | undefined, content: string): Notice[] {
+  if (!target?.bytes.includes('\r\n') || content.includes('\r\n') || !content.includes('\n')) return []
   return [{ code: 'VT_FILE_EOL_CHANGED', message: `'${path}' had CRLF line ends; it has LF now.` }]
 }

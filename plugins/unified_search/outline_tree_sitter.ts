@@ -1,4 +1,4 @@
-import { programFile, type Context, type Handle, type Handler } from '../../core/index.js'
+import { programFile, type Context, type Handle, type Handler, type Notice } from '../../core/index.js'
 import { notice, slotRefusal, some, thread, ThreadProblem } from '../lib/base/index.js'
 import { openOr, tooHardToParse } from '../lib/search/index.js'
 import {
@@ -46,14 +46,22 @@ const outline: Handler<OutlineInput> = async (call, context) => {
       await handle.close()
     }
   }
-  const unsupported = others.size > 0 ? [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some([...others])}; no engine here reads them.`)] : []
-  const instead = new Set(own.flatMap(({ language }) => (outlinedByAstGrep.has(language.id) ? [language.title] : [])))
-  const fallback = instead.size > 0 ? [notice('VT_SEARCH_FALLBACK', `ast-grep is not available or failed; tree-sitter outlined ${some([...instead])}.`)] : []
-  const notices = [...fallback, ...unsupported, ...leftOut(large, unread)]
+  const instead = own.filter(({ language }) => outlinedByAstGrep.has(language.id)).map(({ language }) => language.title)
+  const notices = [
+    ...noticeOf('VT_SEARCH_FALLBACK', instead, (titles) =>
+      `ast-grep is not available or failed; tree-sitter outlined ${titles}.`),
+    ...noticeOf('VT_OUTLINE_UNSUPPORTED', others, (titles) => `No outline for: ${titles}; no engine here reads them.`),
+    ...leftOut(large, unread),
+  ]
   const beyond = own.slice(input.max_results).map(({ path }) => path)
   return outlineAnswer({ files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing }, call, shaper)
 }
 export default outline
+
+function noticeOf(code: string, languages: Iterable<string>, message: (titles: string) => string): Notice[] {
+  const titles = [...new Set(languages)]
+  return titles.length > 0 ? [notice(code, message(some(titles)))] : []
+}
 
 const missing = (title: string) =>
   languageNamed(title)

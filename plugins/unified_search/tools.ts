@@ -37,14 +37,23 @@ export default ((call, context) => {
   const brief = detail_level.startsWith('name-o') || detail_level === 'name'
   // What was asked for by its name, and the best of what was found, can be called at once.
   const told = (one: Found, at: number) => !brief && (detail_level === 'full' || (keyword !== '*' && (exact.length > 0 || at < FEW)))
-  const lines = (exact.length > 0 ? exact : found).slice(0, max_results).flatMap((one, at) => {
-    const name = one.action ? `${one.tool} ${one.action}` : one.tool
-    const marks = `${one.source === 'slot' ? '' : ` (${one.source})`}${one.available ? '' : ' (not in this mode)'}`
-    return [`- ${name}${marks}${brief ? '' : `: ${told(one, at) ? one.description : one.description?.split('\n', 1)[0]}`}`, ...(one.input && told(one, at) ? fieldLines(one.input) : [])]
-  })
-  const abouts = brief ? [] : [...new Set((exact.length > 0 ? exact : found.slice(0, FEW)).flatMap(({ about }) => about ?? []))].map((about) => fenced('who brings these tools', about))
-  return ok(output, { text: [...lines, ...abouts, `${exact.length > 0 ? exact.length : tools.length} of ${pluralized(found.length, 'tool')}`].join('\n') })
+  const listed = exact.length > 0 ? exact : found.slice(0, max_results)
+  const detailOf = (one: Found, at: number) => (brief ? 'brief' : told(one, at) ? 'full' : 'usual')
+  const lines = listed.slice(0, max_results).flatMap((one, at) => toolLines(one, detailOf(one, at)))
+  const first = new Set((exact.length > 0 ? exact : found.slice(0, FEW)).flatMap(({ about }) => about ?? []))
+  const abouts = brief ? [] : [...first].map((about) => fenced('who brings these tools', about))
+  const count = `${listed.length} of ${pluralized(found.length, 'tool')}`
+  return ok(output, { text: [...lines, ...abouts, count].join('\n') })
 }) satisfies Handler<Input>
+
+function toolLines(tool: Found, detail: 'brief' | 'usual' | 'full'): string[] {
+  const { source, available, description, input } = tool
+  const name = tool.action ? `${tool.tool} ${tool.action}` : tool.tool
+  const marks = `${source === 'slot' ? '' : ` (${source})`}${available ? '' : ' (not in this mode)'}`
+  if (detail === 'brief') return [`- ${name}${marks}`]
+  if (detail === 'usual') return [`- ${name}${marks}: ${description?.split('\n', 1)[0]}`]
+  return [`- ${name}${marks}: ${description}`, ...(input ? fieldLines(input) : [])]
+}
 
 function slotDocument({ slot, tool, action, description, input, effects, dialect, chain, about }: SlotInfo, { mode }: Call): Document<Found> {
   const source = dialect ? 'alias' : tool.startsWith('mcp__') ? 'mcp' : 'slot'

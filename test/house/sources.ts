@@ -83,3 +83,43 @@ export function functionsOf(file: string): { line: number; lines: number }[] {
   visit(source)
   return found
 }
+
+const branches = new Set([
+  ts.SyntaxKind.IfStatement, ts.SyntaxKind.ConditionalExpression, ts.SyntaxKind.ForStatement,
+  ts.SyntaxKind.ForInStatement, ts.SyntaxKind.ForOfStatement, ts.SyntaxKind.WhileStatement, ts.SyntaxKind.DoStatement, ts.SyntaxKind.CaseClause,
+  ts.SyntaxKind.CatchClause,
+])
+const decidingOperators = /^(?:&&|\|\||\?\?)=?$/
+
+/**
+ * Returns the outermost functions of a file with their cyclomatic complexity: 1 and each branch, those of nested
+ * functions included. Optional chaining and defaults of parameters are no branches.
+ */
+export function complexitiesOf(file: string): { name: string; value: number }[] {
+  const found: { name: string; value: number }[] = []
+  const visit = (node: ts.Node): void => {
+    const isFunction = ts.isFunctionLike(node) && 'body' in node && node.body
+    if (isFunction) found.push({ name: nameOf(node), value: 1 + countBranches(node) })
+    else ts.forEachChild(node, visit)
+  }
+  visit(parse(file))
+  return found
+}
+
+function countBranches(node: ts.Node): number {
+  const decides = ts.isBinaryExpression(node) && decidingOperators.test(node.operatorToken.getText())
+  let count = decides || branches.has(node.kind) ? 1 : 0
+  ts.forEachChild(node, (child) => void (count += countBranches(child)))
+  return count
+}
+
+/** The name of a function, with that of its class or of what it is the value of. */
+function nameOf(node: ts.SignatureDeclaration): string {
+  const { parent } = node
+  const own = node.name?.getText() ?? (ts.isConstructorDeclaration(node) ? 'constructor' : undefined)
+  if (own !== undefined) return ts.isClassLike(parent) ? `${parent.name?.text ?? 'class'}.${own}` : own
+  for (let at: ts.Node = parent; at; at = at.parent) {
+    if (ts.isVariableDeclaration(at) || ts.isPropertyAssignment(at) || ts.isPropertyDeclaration(at)) return at.name.getText()
+  }
+  return 'default'
+}

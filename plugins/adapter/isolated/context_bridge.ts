@@ -1,5 +1,7 @@
 import { CONVERSATION_ACTIONS, Semaphore, toText, type ConversationServices } from '../../../core/base/index.js'
-import { problem, type Call, type Client, type Context, type Contribution, type Handle, type JsonObject, type LessRights, type Over, type Progress } from '../../../core/index.js'
+import {
+  problem, type Call, type Context, type Contribution, type Handle, type JsonObject, type Over, type Progress,
+} from '../../../core/index.js'
 
 /** Calls of other tools that run at once. */
 const CALLS = 8
@@ -23,60 +25,36 @@ export class ContextBridge {
     private readonly context: Context,
   ) {}
 
-  /** The requests that a plugin may make of its context. No other request is answered; each path goes through the workspace. */
+  /** Answers the known requests of a plugin, and no other; each path goes through the workspace. */
   async answer(method: string, args: unknown[]): Promise<unknown> {
-    const { workspace, host } = this.context
-    const [first, second, third] = args
-    switch (method) {
-      case 'call':
-        return this.context.call(toText(first), (second ?? {}) as JsonObject, (third ?? {}) as LessRights)
-      case 'ask':
-        return this.context.ask?.(first as Parameters<NonNullable<Context['ask']>>[0], this.context.signal)
-      case 'client.request':
-        return this.context.client?.request(first as Parameters<Client['request']>[0], second)
-      case 'host.slots':
-        return host.slots()
-      case 'host.describe':
-        return host.describe(toText(first))
-      case 'host.resolve':
-        return host.resolve(toText(first), second)
-      case 'host.skills':
-        return host.skills().catalogue.map(({ name, description }) => ({ name, description }))
-      case 'workspace.normalize':
-        return workspace.normalize(toText(first))
-      case 'workspace.stat':
-        return workspace.stat(toText(first))
-      case 'workspace.read':
-        return workspace.read(toText(first), second as { offset?: number; length?: number } | undefined)
-      case 'workspace.text':
-        return workspace.text(toText(first), second as { max_bytes?: number } | undefined)
-      case 'workspace.names':
-        return workspace.names(toText(first))
-      case 'workspace.measure':
-        return workspace.measure(toText(first))
-      case 'workspace.open':
-      case 'workspace.openFile':
-      case 'workspace.openDirectory':
-        return this.open(method.slice('workspace.'.length) as 'open', toText(first))
-      case 'handle.read':
-        return this.handle(first).read(Number(second), Number(third))
-      case 'handle.close':
-        return this.close(Number(first))
-      case 'workspace.write':
-        this.requireWrite()
-        return workspace.write(toText(first), second instanceof Uint8Array ? second : Buffer.from(toText(second)), third as Over)
-      case 'workspace.remove':
-        this.requireWrite()
-        return workspace.remove(toText(first), second as { recursive?: boolean } | undefined)
-      case 'workspace.rename':
-        this.requireWrite()
-        return workspace.rename(toText(first), toText(second), third as { replace?: boolean } | undefined)
-      case 'workspace.copy':
-        this.requireWrite()
-        return workspace.copy(toText(first), toText(second), third as { replace?: boolean } | undefined)
-      default:
-        return this.converse(method, (first ?? {}) as JsonObject)
-    }
+    const answer = Object.hasOwn(this.answers, method) ? this.answers[method]! : undefined
+    return answer ? answer(...args) : this.converse(method, (args[0] ?? {}) as JsonObject)
+  }
+
+  private readonly answers: Record<string, (...args: any[]) => unknown> = {
+    call: (name, input, rights) => this.context.call(toText(name), input ?? {}, rights ?? {}),
+    ask: (questions) => this.context.ask?.(questions, this.context.signal),
+    'client.request': (request, more) => this.context.client?.request(request, more),
+    'host.slots': () => this.context.host.slots(),
+    'host.describe': (slot) => this.context.host.describe(toText(slot)),
+    'host.resolve': (name, input) => this.context.host.resolve(toText(name), input),
+    'host.skills': () => this.context.host.skills().catalogue.map(({ name, description }) => ({ name, description })),
+    'workspace.normalize': (path) => this.context.workspace.normalize(toText(path)),
+    'workspace.stat': (path) => this.context.workspace.stat(toText(path)),
+    'workspace.read': (path, range) => this.context.workspace.read(toText(path), range),
+    'workspace.text': (path, limits) => this.context.workspace.text(toText(path), limits),
+    'workspace.names': (path) => this.context.workspace.names(toText(path)),
+    'workspace.measure': (path) => this.context.workspace.measure(toText(path)),
+    'workspace.open': (path) => this.open('open', toText(path)),
+    'workspace.openFile': (path) => this.open('openFile', toText(path)),
+    'workspace.openDirectory': (path) => this.open('openDirectory', toText(path)),
+    'handle.read': (id, offset, length) => this.handle(id).read(Number(offset), Number(length)),
+    'handle.close': (id) => this.close(Number(id)),
+    'workspace.write': (path, content, over: Over) =>
+      this.writable.write(toText(path), content instanceof Uint8Array ? content : Buffer.from(toText(content)), over),
+    'workspace.remove': (path, how) => this.writable.remove(toText(path), how),
+    'workspace.rename': (from, to, how) => this.writable.rename(toText(from), toText(to), how),
+    'workspace.copy': (from, to, how) => this.writable.copy(toText(from), toText(to), how),
   }
 
   /** Calls an action of the conversation. */
@@ -143,8 +121,8 @@ export class ContextBridge {
     await handle?.close()
   }
 
-  private requireWrite(): void {
-    if (this.call?.effects.includes('write')) return
+  private get writable(): Context['workspace'] {
+    if (this.call?.effects.includes('write')) return this.context.workspace
     throw problem('VT_PLUGIN_EFFECT', { id: this.contribution.id, effect: 'write' })
   }
 }

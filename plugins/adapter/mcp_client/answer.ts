@@ -17,8 +17,8 @@ interface Told {
  * gets a text of it: of a link its address, of bytes where they are kept. Throws VT_MCP_TOOL_ERROR.
  */
 export async function toolResult(answer: unknown, name: string, context: Context): Promise<Result> {
-  const { content, structuredContent, isError } = (isObject(answer) ? answer : {}) as { content?: unknown; structuredContent?: unknown; isError?: unknown }
-  const structured = structuredContent === undefined || structuredContent === null ? undefined : isObject(structuredContent) ? structuredContent : { result: structuredContent }
+  const { content, structuredContent, isError }: JsonObject = isObject(answer) ? answer : {}
+  const structured = structuredIn(structuredContent ?? undefined)
   const { texts, others, blocks } = await told(Array.isArray(content) ? content : [], context)
   const said = texts.filter((text) => text !== '')
   if (isError === true) throw toolError(said.join('\n') || (structured ? JSON.stringify(structured) : `${name} says that it failed, and nothing else.`))
@@ -26,6 +26,9 @@ export async function toolResult(answer: unknown, name: string, context: Context
   if (said.length === 0) said.push(structured ? JSON.stringify(structured) : others.length > 0 ? '' : '(The answer is empty.)')
   return ok(structured ?? { content: blocks }, { text: said.join('\n'), ...(others.length > 0 && { content: others }) })
 }
+
+const structuredIn = (value: unknown): JsonObject | undefined =>
+  value === undefined || isObject(value) ? value : { result: value }
 
 /** What blocks of content say, each as text or as a block that every reader knows. */
 export async function told(content: readonly unknown[], context: Context): Promise<Told> {
@@ -36,14 +39,15 @@ export async function told(content: readonly unknown[], context: Context): Promi
 }
 
 async function tell(block: JsonObject, all: Told, context: Context): Promise<void> {
-  const { type, text, data, mimeType } = block
+  const { type, text } = block
   const { texts, others, blocks } = all
   const resource = isObject(block['resource']) ? block['resource'] : {}
-  const local = isFile(type === 'resource_link' ? block['uri'] : type === 'resource' ? resource['uri'] : undefined)
+  const local = isFile(uriOf(block))
   blocks.push(briefly(local ? withoutLink(block) : block))
   if (local) all.files++
   if (type === 'text') return void texts.push(toText(text ?? ''))
-  if ((type === 'image' || type === 'audio') && typeof data === 'string' && typeof mimeType === 'string') return void others.push({ type, data, mimeType })
+  const media = mediaOf(block)
+  if (media) return void others.push(media)
   if (type === 'resource_link') return local ? undefined : tellLink(block, all)
   if (type !== 'resource') return void texts.push(`(A block of the kind '${shortLine(toText(type), 40)}' is left out.)`)
   if (typeof resource['text'] === 'string') return void texts.push(resource['text'])
@@ -51,6 +55,16 @@ async function tell(block: JsonObject, all: Told, context: Context): Promise<voi
   const kept = await keptBlob(resource['blob'], resource['mimeType'], local ? '' : nameOf(resource['uri']), context)
   if ('text' in kept) texts.push(kept.text)
   else others.push(kept.block)
+}
+
+function uriOf({ type, uri, resource }: JsonObject): unknown {
+  if (type === 'resource_link') return uri
+  return type === 'resource' && isObject(resource) ? resource['uri'] : undefined
+}
+
+function mediaOf({ type, data, mimeType }: JsonObject): ContentBlock | undefined {
+  if (typeof data !== 'string' || typeof mimeType !== 'string') return undefined
+  return type === 'image' || type === 'audio' ? { type, data, mimeType } : undefined
 }
 
 function tellLink({ uri, name, title, mimeType, description }: JsonObject, { texts, others }: Told): void {

@@ -38,7 +38,7 @@ export interface FormOptions {
 /** In a row, while calls are under way. */
 const mostForms = 16
 
-/** The questions of one server: a person sees one at a time and few in a row; the rest is declined. */
+/** The questions of one server: one at a time and few in a row; the rest is declined. */
 export class Forms {
   #turn: Promise<unknown> = Promise.resolve()
   #asked = 0
@@ -57,7 +57,7 @@ export class Forms {
   }
 }
 
-/** A server's question to the user, put by whoever can be asked; without anybody it is declined, as are forms on foreign pages. */
+/** Puts the question of a server to the user. Declined without one, as are forms on foreign pages. */
 async function answerForm(params: unknown, { server, ask, signal }: FormOptions): Promise<Answer> {
   const { message = '', requestedSchema } = params as Form
   if (!ask || !requestedSchema || schemaObjection(requestedSchema as Schema) !== undefined) return declined
@@ -66,21 +66,26 @@ async function answerForm(params: unknown, { server, ask, signal }: FormOptions)
   const asked = fields.length > 0 ? fields : ([['confirm', { type: 'boolean' }]] as [string, Field][])
   const answers = await ask(asked.map(([name, field], at) => questionOf(name, field, at === 0 ? message : '', server)), signal).catch(() => undefined)
   if (!answers) return declined
-  const content: Record<string, Value> = {}
-  for (const [name, field] of fields) {
-    const { selected = [], other } = answers[name] ?? {}
-    const value = valueOf(field, selected, other) ?? field.default
-    if (value !== undefined) content[name] = value
-    else if (requestedSchema.required?.includes(name)) return declined
-  }
+  const content = contentOf(fields, answers)
+  const needed = fields.filter(([name]) => requestedSchema.required?.includes(name))
+  if (needed.some(([name]) => !Object.hasOwn(content, name))) return declined
   if (fields.length === 0 && answers['confirm']?.selected[0] !== 'yes') return declined
   return { action: 'accept', content }
 }
 
+type Answers = NonNullable<Awaited<ReturnType<Asker>>>
+
+const contentOf = (fields: [string, Field][], answers: Answers): Record<string, Value> =>
+  Object.fromEntries(fields.flatMap(([name, field]) => {
+    const { selected = [], other } = answers[name] ?? {}
+    const value = valueOf(field, selected, other) ?? field.default
+    return value === undefined ? [] : [[name, value]]
+  }))
+
 /** Names are keys, which nothing is left out of, and a choice is told whole. */
 const isShowable = (name: string, field: Field): boolean => name.length <= longestName && visible(name) === name && (choicesOf(field) ?? []).every((choice) => toText(choice).length <= longestChoice)
 
-/** The words of the server stand behind marks, line by line: none of them can pass for ours, or for those of another server. */
+/** Marks each line of the server, so that none passes for ours or for another server. */
 function questionOf(id: string, field: Field, message: string, server: string): Question {
   const { title = id, description, default: usual } = field
   const words = [message, title, description ?? ''].filter(Boolean).join('\n').slice(0, longest)

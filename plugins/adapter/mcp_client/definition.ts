@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { environment, findProgram, pluginVariables, searchPath, sha256, toText } from '../../../core/base/index.js'
+import { definedOnly, environment, findProgram, pluginVariables, searchPath, sha256, toText } from '../../../core/base/index.js'
 import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type AdapterContext, type Settings } from '../../../core/index.js'
 import { requireStanding } from '../../../core/trust/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
@@ -55,7 +55,7 @@ export function definitionOf({ name, manifest }: Contribution, { settings }: Ada
 
 export const isRemote = ({ type, url }: Definition): boolean => type === 'streamable-http' || type === 'sse' || (type === undefined && url !== undefined)
 
-/** A variable of every server that we start; a server that is this program starts no servers itself, because a file that names itself would start servers without end. */
+/** A variable of every server that we start; with it this program starts none, so that no file starts itself. */
 const startedByUs = 'VTCODE_MCP_SERVER'
 
 /** Why a requested server is not started: it would be this program. */
@@ -65,7 +65,7 @@ export function circle(definition: Definition, { env }: AdapterContext): string 
   return env[startedByUs] === undefined ? undefined : 'this program is itself a server that another vtcode started'
 }
 
-/** The key of a running server: an equal definition of the same plugin and layer is the same server. */
+/** The key of a running server: an equal definition of the same plugin and layer is the same. */
 export function keyOf(definition: Definition, { plugin, layer, root }: Contribution, { workspace }: AdapterContext): string {
   return sha256(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : '']))
 }
@@ -127,7 +127,8 @@ export async function addressOf(definition: Definition, { contribution, adapterC
   if (auth?.type === 'oauth') {
     const { client_id, client_secret, issuer, scopes } = auth
     const secret = client_secret === undefined ? undefined : await resolveValue(client_secret, { ...asking, field: 'mcp.auth.client_secret' })
-    const login = { server: contribution.id, url: target, adapterContext, client_secret: secret, ...(client_id !== undefined && { client_id }), ...(issuer !== undefined && { issuer }), ...(scopes && { scopes }) }
+    const chosen = definedOnly({ client_id, issuer, scopes })
+    const login = { server: contribution.id, url: target, adapterContext, client_secret: secret, ...chosen }
     return { type: kind, url: target, headers: sent, login }
   }
   await authorize(auth, target, sent, asking)

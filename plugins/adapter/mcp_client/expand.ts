@@ -4,7 +4,7 @@ import { circle, definitionOf, keptServer, leftAlone, startFailure, type Asked }
 import { Failures } from './failures.js'
 import { globs } from './globs.js'
 
-/** What every server of a manifest or the settings offers, one contribution each. What only asking a server needs is loaded with the first that is asked. */
+/** Returns what every server offers. What only asking a server needs is loaded with the first. */
 export async function expand(contributions: readonly Contribution[], adapterContext: AdapterContext): Promise<Contribution[]> {
   const asked = contributions.flatMap((contribution) => takenUp(contribution, adapterContext))
   for (const { kept } of asked) needed.add(kept.file)
@@ -31,9 +31,9 @@ function takenUp(contribution: Contribution, adapterContext: AdapterContext): As
   }
   const kept = keptServer(server, definition, contribution, adapterContext)
   const asked: Asked = { server, definition, contribution, limits, kept, failures: new Failures(kept.beside('failed')) }
-  if (kept.isKnown && adapterContext.later && !definition.required && definition.lazy !== false && !needed.has(kept.file)) {
+  if (isUnneeded(asked, adapterContext)) {
     adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'nobody needs its tools now; a call of one of them or a look at tools takes them up'))
-    adapterContext.later(async () => void needed.add(kept.file), true)
+    adapterContext.later!(async () => void needed.add(kept.file), true)
     return []
   }
   if (!kept.offers && (adapterContext.inspecting || (adapterContext.later && !definition.required))) {
@@ -43,10 +43,13 @@ function takenUp(contribution: Contribution, adapterContext: AdapterContext): As
   return [asked]
 }
 
-/** Of servers whose tools are known, those that somebody needed: what many servers offer costs more to take up than a call of our own takes. */
+/** Known servers that a call needed: taking up the tools of many costs more than a call of ours. */
 const needed = new Set<string>()
 
-/** A server whose tools are not known is left out where nobody waits for it; one that did not start lately is named, and not tried again. */
+const isUnneeded = ({ definition, kept }: Asked, { later }: AdapterContext): boolean =>
+  kept.isKnown && later !== undefined && !definition.required && definition.lazy !== false && !needed.has(kept.file)
+
+/** Leaves out a server with unknown tools where no caller waits; names one that failed to start. */
 function leaveOut(asked: Asked, adapterContext: AdapterContext): void {
   const { contribution, kept, failures } = asked
   const failure = failures.last

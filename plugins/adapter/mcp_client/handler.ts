@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { definedOnly, toText } from '../../../core/base/index.js'
 import { problem, type AdapterContext, type Call, type Context, type Contribution, type Handler, type JsonObject, type Result } from '../../../core/index.js'
 import { toolDigest } from '../../lib/state/index.js'
 import { toolError, toolResult } from './answer.js'
@@ -55,7 +55,7 @@ function argumentsOf({ input }: Call, { properties = {} }: JsonObject, { slot }:
 
 function limitsOf(context: Context, seconds: number): TaskLimits {
   const onprogress: TaskLimits['onprogress'] = ({ progress, total, message }) =>
-    context.progress({ done: progress, ...(total !== undefined && { total }), ...(message !== undefined && { text: message }) })
+    context.progress({ done: progress, ...definedOnly({ total, text: message }) })
   return { signal: context.signal, timeout: seconds * 1000, maxTotalTimeout: seconds * 1000, onprogress }
 }
 

@@ -10,7 +10,7 @@ import { wireNames, type Named, type WireName } from './names.js'
 import { holdServer } from './pool.js'
 import { foreignSchema, unfit } from './schema.js'
 
-/** What of a server becomes a slot: a tool, a prompt, or the one tool that lists and reads its resources. */
+/** A slot of a server: a tool, a prompt, or the tool for its resources. */
 interface Offer extends Named {
   contribution: Contribution
   definition: Definition
@@ -93,14 +93,14 @@ const resourcesTool = (name: string, server: string): FitTool['tool'] => ({
   inputSchema: { type: 'object', properties: { uri: { type: 'string', description: 'The URI of a resource, as listed or as a template of the list says.' } } },
 })
 
-/** What of a server is not as it should be: to whoever looks what it did lately, to everybody what cannot be used now. */
+/** Reports faults of a server: recent ones to an inspection, present ones always. */
 function tellFaults(contribution: Contribution, server: string, { faults }: ServerOffers, kept: KeptServer, { inspecting, remark }: AdapterContext): void {
   for (const fault of faults) remark(contribution, noted(server, `lists what cannot be used: ${fault}`))
   for (const { before } of kept.changes) remark(contribution, changed(server, before.name, 'is not what it was when it was agreed to'))
   if (inspecting) for (const { at, what } of kept.notes) remark(contribution, noted(server, `misbehaved at ${new Date(at).toISOString().slice(0, 16)}: ${what}`))
 }
 
-/** What a server offers as far as it was agreed to. One whose tools are known is not started for a list. Throws VT_MCP_START. */
+/** Returns the agreed offers of a server. Known tools start no server for a list. Throws VT_MCP_START. */
 export async function offered({ server, definition, contribution, kept }: Asked, adapterContext: AdapterContext): Promise<ServerOffers> {
   const running = holdServer(server, definition, contribution, adapterContext)
   const known = kept.offers !== undefined
@@ -119,7 +119,7 @@ export async function offered({ server, definition, contribution, kept }: Asked,
 const allowed = (tool: string, server: string, { allow, deny, enforce_allow }: Settings['mcp']): boolean =>
   !globs(deny, tool) && (!enforce_allow || globs(allow, tool) || globs(allow, server))
 
-/** One offer as a contribution. Its texts and its schema are foreign: they are reduced to the parts that the kernel supports. */
+/** Makes an offer a contribution. Foreign texts and schemas are reduced to what the kernel supports. */
 function contributionOf({ contribution, definition, about, what }: Offer, { name, whole }: WireName, adapterContext: AdapterContext): Contribution[] {
   const { slot: _, stage: __, ...rest } = contribution
   const { options, secrets, mcp } = contribution.manifest
@@ -127,10 +127,10 @@ function contributionOf({ contribution, definition, about, what }: Offer, { name
   const made = { ...rest, bringer: contribution, stage: 'primary' as const }
   const server = mcp!['server']
   if ('prompt' in what) {
-    const { name: prompt, title, description, arguments: texts } = what.prompt
     const effects: Effect[] = isRemote(definition) ? ['read', 'net'] : ['read']
-    const manifest = { ...common, kind: 'prompt' as const, description: description || title || prompt, ...(title && { title }), ...(texts && { arguments: [...texts] }), effects, mcp: { server, prompt } }
-    return [{ ...made, kind: 'prompt', id: `${contribution.plugin}:prompt_${name}`, name, slot: `prompt/${name}`, manifest }]
+    const manifest = { ...common, ...promptFields(what.prompt), effects, mcp: { server, prompt: what.prompt.name } }
+    const id = `${contribution.plugin}:prompt_${name}`
+    return [{ ...made, kind: 'prompt', id, name, slot: `prompt/${name}`, manifest }]
   }
   const { tool, reason, input, target } = what.tool
   const { description, title } = tool
@@ -155,6 +155,13 @@ function contributionOf({ contribution, definition, about, what }: Offer, { name
   }
   return [{ ...made, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, manifest }]
 }
+
+const promptFields = ({ name, title, description, arguments: texts }: ServerOffers['prompts'][number]) => ({
+  kind: 'prompt' as const,
+  description: description || title || name,
+  ...(title && { title }),
+  ...(texts && { arguments: [...texts] }),
+})
 
 /** The effects of a tool: those in the definition, else all that a server of its kind can have. */
 function effectsOf({ name, annotations }: Pick<Tool, 'name' | 'annotations'>, definition: Definition, { layer }: Contribution): Effect[] {

@@ -60,12 +60,16 @@ function modern(value: unknown, root: Schema, names = false): unknown {
   // Below `properties` every key is a name, not a word of the language.
   if (names) return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, isSchema(item) || isTextList(item) ? modern(item, root) : {}]))
   return Object.fromEntries(Object.entries(current(value)).flatMap(([key, item]): [string, unknown][] => {
-    if (key.startsWith('x-') || dropped.has(key) || (key === 'format' && toText(item).startsWith('workspace-'))) return []
-    if (key === '$ref' && (!isText(item) || referredPart(root, toText(item)) === undefined)) return []
-    if (words.get(key)?.(item) === false) return []
+    if (isDropped(key, item, root)) return []
     if (key === 'patternProperties') return [[key, modern(Object.fromEntries(Object.entries(item as JsonObject).filter(([pattern]) => linear(pattern))), root, true)]]
     return [[key, values.has(key) ? item : modern(item, root, named.has(key))]]
   }))
+}
+
+function isDropped(key: string, item: unknown, root: Schema): boolean {
+  if (key === '$ref' && (!isText(item) || referredPart(root, toText(item)) === undefined)) return true
+  if (key.startsWith('x-') || dropped.has(key) || words.get(key)?.(item) === false) return true
+  return key === 'format' && toText(item).startsWith('workspace-')
 }
 
 /** Words of earlier drafts and of OpenAPI in the form of 2020-12. */

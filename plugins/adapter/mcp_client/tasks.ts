@@ -59,12 +59,16 @@ export async function resultOf(client: Client, created: Task, limits: TaskLimits
     void client.request({ method: 'tasks/cancel', params: { taskId } } as never, asItCame as never, { timeout: 5_000 }).catch(() => {})
     throw error
   }
-  if (task.status === 'cancelled') return { isError: true, content: [{ type: 'text', text: said(task) ?? 'The server called the task off.' }] }
+  if (task.status === 'cancelled') return failed(said(task) ?? 'The server called the task off.')
   if (client.getProtocolEra() !== 'modern') return request('tasks/result')
   if (task.status === 'completed') return task.result
-  const { message } = (isObject(task.error) ? task.error : {}) as { message?: unknown }
-  return { isError: true, content: [{ type: 'text', text: typeof message === 'string' ? message : (said(task) ?? 'The task failed.') }] }
+  return failed(errorIn(task.error) ?? said(task) ?? 'The task failed.')
 }
+
+const failed = (text: string) => ({ isError: true, content: [{ type: 'text', text }] })
+
+const errorIn = (error: unknown): string | undefined =>
+  isObject(error) && typeof error['message'] === 'string' ? error['message'] : undefined
 
 const said = ({ statusMessage }: Task): string | undefined => (typeof statusMessage === 'string' && statusMessage !== '' ? statusMessage : undefined)
 

@@ -44,23 +44,20 @@ export function came(shown: unknown): unknown {
   return isObject(meta) && CAME in meta ? meta[CAME] : shown
 }
 
-/** The schema of an answer that is taken as it came: each entry is judged by itself, so that a wrong one costs nothing but itself. */
+/** The schema of an answer: each entry is judged alone, so that a wrong one costs only itself. */
 export const asItCame = { '~standard': { version: 1, vendor: 'vtcode', validate: (value: unknown) => ({ value: came(value) }) } } as const
 
 const HEADER = 'x-mcp-header'
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const sendable = new Set(['string', 'integer', 'boolean'])
 
-/** Why the values that a schema wants sent in headers cannot be: over HTTP such a tool is left out, as the protocol says. */
+/** Says why values cannot be sent in headers: over HTTP such a tool is left out. */
 export function headerFault(schema: JsonObject): string | undefined {
   const taken = new Set<string>()
   const visit = (node: unknown, path: string, { names = false, reached }: { names?: boolean; reached: boolean }): string | undefined => {
     if (typeof node !== 'object' || node === null) return undefined
-    if (!names && Object.hasOwn(node, HEADER)) {
-      const { [HEADER]: header, type } = node as JsonObject
-      const fault = path !== '' && reached ? faultOfHeader(header, type, taken) : 'only a property has a header'
-      if (fault !== undefined) return `inputSchema${path}.${HEADER}: ${fault}`
-    }
+    const own = names ? undefined : faultOfHeader(node as JsonObject, path !== '' && reached, taken)
+    if (own !== undefined) return `inputSchema${path}.${HEADER}: ${own}`
     for (const [key, value] of Object.entries(node)) {
       if (!names && literal.has(key)) continue
       const fault = visit(value, `${path}.${key}`, { names: !names && named.has(key), reached: reached && (names || key === 'properties') })
@@ -79,7 +76,10 @@ const literal = new Set(['enum', 'const', 'default', 'examples'])
 /** Words whose value names schemas. */
 const named = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'])
 
-function faultOfHeader(header: unknown, type: unknown, taken: Set<string>): string | undefined {
+function faultOfHeader(schema: JsonObject, isProperty: boolean, taken: Set<string>): string | undefined {
+  if (!Object.hasOwn(schema, HEADER)) return undefined
+  if (!isProperty) return 'only a property has a header'
+  const { [HEADER]: header, type } = schema
   if (typeof header !== 'string' || !token.test(header)) return `${JSON.stringify(header)?.slice(0, 80)} is no name of a header`
   if (!sendable.has(toText(type))) return `a value of the type ${JSON.stringify(type)?.slice(0, 80)} cannot be sent in one`
   const name = header.toLowerCase()

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { toText } from '../../../core/base/index.js'
+import { definedOnly, toText } from '../../../core/base/index.js'
 import type { JsonObject, PackageSkills } from '../../../core/index.js'
 import { validateSkill } from '../../lib/skills/index.js'
 import { fill, isObject } from './objects.js'
@@ -92,7 +92,7 @@ function readServers(found: Package): void {
     if (wrong !== undefined) found.invalid(`${file}: the server ${name} is left out: ${wrong}.`, file)
     else {
       const { args, env, cwd, ...rest } = raw as JsonObject
-      found.addManifest(name, { mcp: { server: { ...rest, ...fill({ ...(args !== undefined && { args }), ...(env !== undefined && { env }), ...(cwd !== undefined && { cwd }) } as JsonObject, variables) } } }, file)
+      found.addManifest(name, { mcp: { server: { ...rest, ...fill({ ...definedOnly({ args, env, cwd }) } as JsonObject, variables) } } }, file)
     }
   }
 }
@@ -121,12 +121,21 @@ function faultOfAddress({ url, headers }: JsonObject): string | undefined {
 }
 
 function faultOfProgram({ command, args, env, cwd }: JsonObject, found: Package): string | undefined {
-  // A bare word with blanks is a command line; in a path they are part of it.
-  if (typeof command !== 'string' || command.includes('${') || !(command.startsWith('./') || !/[\s/\\]/.test(command)) || command === '') return `its command ${JSON.stringify(command)} is no single word or ./path`
+  if (typeof command !== 'string' || !isCommand.test(command) || command.includes('${')) {
+    return `its command ${JSON.stringify(command)} is no single word or ./path`
+  }
   if (command.startsWith('./') && !found.holds(command)) return 'its command leads out of the package'
-  if (args !== undefined && !(Array.isArray(args) && args.every((arg) => typeof arg === 'string'))) return "'args' is no list of texts"
+  if (args !== undefined && !(Array.isArray(args) && args.every((arg) => typeof arg === 'string'))) {
+    return "'args' is no list of texts"
+  }
   if (!texts(env) || Object.keys((env ?? {}) as object).some((name) => name === 'PLUGIN_ROOT' || name === 'PLUGIN_DATA')) return "'env' is not texts, or sets what the program sets"
-  if (cwd === undefined) return undefined
+  return cwd === undefined ? undefined : faultOfFolder(cwd, found)
+}
+
+/** A path below the package, or a word: a word with blanks would be a command line. */
+const isCommand = /^(?:\.\/.*|[^\s/\\]+)$/s
+
+function faultOfFolder(cwd: unknown, found: Package): string | undefined {
   const [, place, way] = /^(\.|\$\{PLUGIN_ROOT\}|\$\{PLUGIN_DATA\})((?:\/.*)?)$/s.exec(toText(cwd)) ?? []
   if (typeof cwd !== 'string' || place === undefined || (place === '.' && !way)) return "'cwd' is neither ./…, ${PLUGIN_ROOT} nor ${PLUGIN_DATA}"
   const kept = place === '${PLUGIN_DATA}' ? staysIn(found.place.data, way!) : found.holds(`.${way}`)

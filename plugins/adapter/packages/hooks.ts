@@ -1,4 +1,4 @@
-import { shortLine, toText } from '../../../core/base/index.js'
+import { definedOnly, shortLine, toText } from '../../../core/base/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { eventOf, type Dialect } from '../../lib/hooks/index.js'
 import { isObject } from './objects.js'
@@ -40,36 +40,38 @@ export function addHooks(found: Package, sources: readonly HookDocument[], manne
       if (!Array.isArray(groups)) continue
       const known = eventOf(event)
       for (const group of groups) {
-        const hooks = isObject(group) && Array.isArray(group['hooks']) ? group['hooks'].flatMap((entry) => entryOf(found, entry, file, manner, types) ?? []) : []
-        if (!isObject(group) || !Array.isArray(group['hooks'])) found.invalid(`${file}: a group of ${event} holds no list of hooks and is left out.`, file)
-        else if (known === undefined) never.add(event)
+        if (!isObject(group) || !Array.isArray(group['hooks'])) {
+          found.invalid(`${file}: a group of ${event} holds no list of hooks and is left out.`, file)
+          continue
+        }
+        const hooks = group['hooks'].flatMap((entry) => entryOf(found, entry, file, manner, types) ?? [])
+        if (known === undefined) never.add(event)
         else if (hooks.length > 0) {
           from ??= file
-          const { matcher } = group
-          ;(block[known] ??= []).push({ ...(typeof matcher === 'string' && { matcher }), dialect: manner.dialect, env: manner.env, ...(manner.cwd !== undefined && { cwd: manner.cwd }), hooks })
+          ;(block[known] ??= []).push(groupOf(group['matcher'], hooks, manner))
         }
       }
     }
   }
   if (from !== undefined) found.addManifest('lifecycle_hooks', { kind: 'hooks', hooks: block }, from)
-  const reasons = Object.fromEntries([...types].map((type) => [`Lifecycle hooks of type ${shortLine(type, 40)}, ${whyNot[type] ?? 'which nobody runs here'},`, 1]))
+  const reasons = Object.fromEntries([...types].map((type) => [unservedText(type), 1]))
   found.unsupported({ 'Lifecycle hooks for what never happens here': [...never], ...reasons }, sources[0]!.file)
 }
 
+const unservedText = (type: string): string =>
+  `Lifecycle hooks of type ${shortLine(type, 40)}, ${whyNot[type] ?? 'which nobody runs here'},`
+
+const groupOf = (matcher: unknown, hooks: unknown[], { dialect, env, cwd }: Manner): JsonObject => ({
+  ...(typeof matcher === 'string' && { matcher }), dialect, env, ...definedOnly({ cwd }), hooks,
+})
+
 function entryOf(found: Package, entry: unknown, file: string, { names, units = 1 }: Manner, types: Set<string>): JsonObject | undefined {
-  const { type = 'command', command, args, url, headers, allowedEnvVars, timeout, async, if: rule } = isObject(entry) ? entry : {}
+  const { type = 'command', command, args, url, headers, allowedEnvVars, ...common } = isObject(entry) ? entry : {}
   const word = (text: unknown) => wordedValue(toText(text), names, found.needs)
-  const shared = { ...(typeof timeout === 'number' && { timeout_secs: timeout / units }), ...(async === true && { async }), ...(typeof rule === 'string' && { if: rule }) }
+  const shared = sharedFields(common, units)
   try {
     if (type === 'command' && typeof command === 'string' && command !== '') {
-      if (!Array.isArray(args)) {
-        // The shell would read the value as a part of the program.
-        if (/\$\{user_config\./.test(command)) throw new Error('it puts a value of the user into a line for the shell')
-        return { type, command: command.replaceAll('${/}', '/'), ...shared }
-      }
-      const words = [command, ...args].map(word)
-      if (words.some(holdsSecret)) throw new Error('it puts a secret into its arguments, where others can read it')
-      return { type, command: words[0], args: words.slice(1), ...shared }
+      return { type, ...commandFields(command, args, word), ...shared }
     }
     if (type === 'http' && typeof url === 'string') {
       const values = Object.entries(isObject(headers) ? headers : {}).map(([name, text]) => [name, word(text)])
@@ -81,4 +83,24 @@ function entryOf(found: Package, entry: unknown, file: string, { names, units = 
   } catch (error) {
     return void found.invalid(`${file}: a lifecycle hook is left out: ${(error as Error).message}.`, file)
   }
+}
+
+const sharedFields = ({ timeout, async, if: rule }: JsonObject, units: number): JsonObject => ({
+  ...(typeof timeout === 'number' && { timeout_secs: timeout / units }),
+  ...(async === true && { async }),
+  ...(typeof rule === 'string' && { if: rule }),
+})
+
+type Word = (text: unknown) => ReturnType<typeof wordedValue>
+
+/** The command of a hook. Throws where a value of the user would reach the shell, or a secret the arguments. */
+function commandFields(command: string, args: unknown, word: Word): JsonObject {
+  if (!Array.isArray(args)) {
+    // The shell would read the value as a part of the program.
+    if (/\$\{user_config\./.test(command)) throw new Error('it puts a value of the user into a line for the shell')
+    return { command: command.replaceAll('${/}', '/') }
+  }
+  const words = [command, ...args].map(word)
+  if (words.some(holdsSecret)) throw new Error('it puts a secret into its arguments, where others can read it')
+  return { command: words[0], args: words.slice(1) }
 }

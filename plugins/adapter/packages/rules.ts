@@ -13,12 +13,11 @@ const words: Record<string, string> = {
 const plain = /^[\w./:=@+ -]+$/
 
 export function addRules(found: Package, excluded: readonly string[], file: string): void {
-  const deny: string[] = []
-  const ask: string[] = []
-  const unclear: string[] = []
+  const all = new TranslatedRules(found.place.plugin)
+  const { deny, ask, unclear } = all
   for (const text of excluded) {
     const [, name = '', prefix] = /^(\w+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
-    judge(name, prefix, deny, text)
+    all.addCommand(name, prefix, deny, text)
   }
   let from = file
   for (const path of found.files('policies', '.toml')) {
@@ -26,34 +25,50 @@ export function addRules(found: Package, excluded: readonly string[], file: stri
     const rules = readToml(found, place)?.['rule']
     for (const rule of (Array.isArray(rules) ? rules : []).filter(isObject)) {
       from = place
-      add(rule, path)
+      all.add(rule, path)
     }
   }
-  if (deny.length + ask.length > 0) found.addManifest('rules', { kind: 'policy', rules: { ...(deny.length > 0 && { deny: [...new Set(deny)] }), ...(ask.length > 0 && { ask: [...new Set(ask)] }) } }, from)
+  const lists = Object.entries({ deny, ask }).filter(([, rules]) => rules.length > 0)
+  const rules = Object.fromEntries(lists.map(([verdict, texts]) => [verdict, [...new Set(texts)]]))
+  if (lists.length > 0) found.addManifest('rules', { kind: 'policy', rules }, from)
   found.unsupported({ 'Rules with more than a tool and the beginning of a command': unclear }, file)
+}
 
-  /** A rule that says less than ours can is asked about wherever it might have meant the call. */
-  function judge(name: string, prefix: string | undefined, into: string[], shown: string): void {
+/** Rules of another program in our words, and those that ours cannot express. */
+class TranslatedRules {
+  readonly deny: string[] = []
+  readonly ask: string[] = []
+  readonly unclear: string[] = []
+
+  constructor(private readonly plugin: string) {}
+
+  /** Adds a rule for a tool and the beginning of its command; a rule that ours cannot express asks about the tool. */
+  addCommand(name: string, prefix: string | undefined, into: string[], shown: string): void {
     const word = Object.hasOwn(words, name) ? words[name] : undefined
-    if (word === undefined) return void unclear.push(shown)
+    if (word === undefined) return void this.unclear.push(shown)
     if (prefix === undefined || prefix === '') return void into.push(word)
     if (word === 'Bash' && plain.test(prefix)) return void into.push(`Bash(${prefix.trim()} *)`)
-    unclear.push(shown)
-    ask.push(word)
+    this.unclear.push(shown)
+    this.ask.push(word)
   }
-  function add({ toolName, commandPrefix, commandRegex, argsPattern, mcpName, decision }: JsonObject, path: string): void {
+
+  add(rule: JsonObject, path: string): void {
+    const { toolName, commandPrefix, commandRegex, argsPattern, mcpName, decision } = rule
     if (decision === 'allow') return
-    const into = decision === 'deny' ? deny : ask
-    if (typeof mcpName === 'string') {
-      const rules = [toolName ?? '*'].flat().map((tool) => `mcp__plugin_${found.place.plugin}_${mcpName}__${toText(tool)}`)
-      for (const rule of rules) if (/^[\w*.-]+$/.test(rule) && argsPattern === undefined) into.push(rule)
-      else unclear.push(`${path}: ${rule}`)
-      return
+    const into = decision === 'deny' ? this.deny : this.ask
+    const tools = [toolName ?? '*'].flat().map(toText)
+    const pattern = commandRegex ?? argsPattern
+    const declared = commandPrefix === undefined ? [undefined] : [commandPrefix].flat().map(toText)
+    const prefixes = pattern === undefined ? declared : [`(${toText(pattern)})`]
+    for (const tool of tools) {
+      if (typeof mcpName === 'string') this.#addServerTool(`${mcpName}__${tool}`, into, argsPattern === undefined, path)
+      else for (const prefix of prefixes) this.addCommand(tool, prefix, into, `${path}: ${tool}`)
     }
-    for (const tool of [toolName ?? '*'].flat().map(toText)) {
-      const narrower = commandRegex ?? argsPattern
-      if (narrower !== undefined) judge(tool, `(${toText(narrower)})`, into, `${path}: ${tool}`)
-      else for (const prefix of [commandPrefix].flat()) judge(tool, prefix === undefined ? undefined : toText(prefix), into, `${path}: ${tool}`)
-    }
+  }
+
+  #addServerTool(tool: string, into: string[], hasWholeRule: boolean, path: string): void {
+    const rule = `mcp__plugin_${this.plugin}_${tool}`
+    if (/^[\w*.-]+$/.test(rule) && hasWholeRule) into.push(rule)
+    else this.unclear.push(`${path}: ${rule}`)
   }
 }

@@ -1,11 +1,12 @@
+import { definedOnly } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
 import { documentText, printable } from '../../lib/terminal/index.js'
 import { printFailure } from './print_failure.js'
-import { definedOnly, modelId } from './session_flags.js'
+import { modelId } from './session_flags.js'
 import type { Flags } from './work.js'
 
-/** Prints what a run would begin with. No session is made, no credential looked up, no server asked, no tool called. */
+/** Prints the beginning of a run. Makes no session and asks no server. */
 export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io): Promise<number> {
   const [{ environmentText, systemPrompt, instructionText }, { clock }, { toolDefinitions }, { findModel }, { agentSettings }, { withoutSchedule }] = await Promise.all([
     import('../context/index.js'),

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import type { JsonObject } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { say } from '../../lib/terminal/index.js'
 import type { RunOutcome } from '../base/index.js'
@@ -16,7 +16,7 @@ export interface VerbContext {
   asked?: RunContext
 }
 
-/** Opens an agent for a verb, closes it whatever happens, and says why where there is none. Returns the exit code. */
+/** Opens an agent for a verb and closes it. Returns the exit code. */
 export async function withAgent(kernel: Kernel, io: Io, context: VerbContext, options: AgentOptions, use: (agent: Agent) => Promise<number>): Promise<number> {
   const { createAgent } = await import('../index.js')
   return whileOpen(kernel, io, context, options, createAgent, use)
@@ -29,7 +29,7 @@ export interface AskedAtEnd {
 }
 const mostData = 8192
 
-/** Works on a task, then asks the model for data about what it saw; no data where it gave none that fits, or the task was not done. Returns the exit code. */
+/** Works on a task, then asks the model for data about it. Returns the exit code. */
 export async function workThenAsk(
   kernel: Kernel, io: Io, context: VerbContext, options: AgentOptions, { task, data }: AskedAtEnd, use: (outcome: RunOutcome, reply: JsonObject | undefined) => Promise<number>,
 ): Promise<number> {
@@ -65,10 +65,6 @@ async function whileOpen<T extends { close(): Promise<void> }>(
     return printFailure(kernel, error, io)
   }
 }
-
-/** The options without those that are undefined. */
-export const definedOnly = <T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
 
 /** Which model, where, and in which session. */
 export interface SessionFlags {

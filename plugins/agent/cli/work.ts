@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { definedOnly } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { fitTerminal, oneLine, say } from '../../lib/terminal/index.js'
-import { alarm, type EventSink } from '../base/index.js'
+import { alarm, type EventSink, type RunOutcome } from '../base/index.js'
 import { countItem, type RunChanges } from '../events/index.js'
-import type { AgentOptions } from '../index.js'
+import type { Agent, AgentOptions } from '../index.js'
 import { givenImages, withImages, type ImageFlags } from './images.js'
-import { definedOnly, sessionOptions, withAgent, type SessionFlags, type VerbContext } from './session_flags.js'
+import { sessionOptions, withAgent, type SessionFlags, type VerbContext } from './session_flags.js'
 
 /** What the verbs that work on a task have in common. */
 export interface Flags extends SessionFlags, ImageFlags {
@@ -35,9 +36,9 @@ const patience_ms = 5000
 
 /** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
 export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<VerbContext, 'verb'>): Promise<number> {
-  const [{ jsonEventSink, printLines }, { notAppliedLines, progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
-  // Without a person in front of it, progress is part of the log.
-  const show = flags.deltas ? () => {} : flags.json ? jsonEventSink(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
+  const { printLines } = await import('./streams.js')
+  const { notAppliedLines, summary, copyTo } = await import('../events/index.js')
+  const show = await chooseSink(flags, verb, io)
   const quiet = flags.json ?? io.quiet ?? false
   const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
   const done: RunChanges = { files: new Set(), commands: 0 }
@@ -47,31 +48,52 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
     await show(event)
   }
   // A file that cannot be written is an error before the work, not after it.
-  if (flags.lastMessageFile !== undefined && !keep(flags.lastMessageFile, '', 'a', io)) return 2
-  const images = await givenImages(flags, io)
-  if (!images) return 2
-  if (images.length > 0 && task === undefined) {
-    say(io, 'error', '--image belongs to a task; say one.')
-    return 2
-  }
-  const whole = task === undefined || images.length === 0 ? task : { text: task, images }
+  if (!keep(flags.lastMessageFile, '', 'a', io)) return 2
+  const whole = await withGivenImages(task, flags, io)
+  if (whole === 'refused') return 2
   const limits = definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
   return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, ...definedOnly({ verify: flags.verify }), onEvent, quiet, ...options }, async (agent) => {
     if (flags.plan) await agent.setMode('plan')
-    const before = agent.goal
-    if (flags.goal !== undefined) await agent.setGoal(flags.goal, flags.verify)
-    if (flags.goal !== undefined && before !== undefined) say(io, 'info', `This takes the place of the goal: ${oneLine(before)}`)
+    await setGoal(agent, flags, io)
     const outcome = await Promise.race([flags.deltas ? printLines(agent.stream(whole, { signal: io.signal }), io) : agent.run(whole, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
-    if (!flags.json && outcome.text !== '' && outcome.text !== outcome.error?.message) io.stdout.write(`${fitTerminal(io, outcome.text)}\n`)
-    if (!flags.json) io.stderr.write(notAppliedLines(outcome))
-    if (!flags.json && !io.quiet) io.stderr.write(`${summary(outcome, done)}\n`)
-    else if (!flags.json && outcome.exit_code !== 0) say(io, 'error', summary(outcome, done))
-    return flags.lastMessageFile === undefined || keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
+    if (!flags.json) printOutcome(outcome, notAppliedLines(outcome), summary(outcome, done), io)
+    return keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
   })
 }
 
-function keep(file: string, text: string, flag: 'w' | 'a', io: Io): boolean {
+/** Without a person in front of it, progress is part of the log. */
+async function chooseSink({ deltas, json }: Flags, verb: string, io: Io): Promise<EventSink> {
+  if (deltas || (!json && (io.quiet || verb === 'exec'))) return () => {}
+  return json ? (await import('./streams.js')).jsonEventSink(io) : (await import('../events/index.js')).progress(io)
+}
+
+async function withGivenImages(task: string | undefined, flags: Flags, io: Io) {
+  const images = await givenImages(flags, io)
+  if (!images) return 'refused'
+  if (images.length === 0) return task
+  if (task !== undefined) return { text: task, images }
+  say(io, 'error', '--image belongs to a task; say one.')
+  return 'refused'
+}
+
+async function setGoal(agent: Agent, { goal, verify }: Flags, io: Io): Promise<void> {
+  if (goal === undefined) return
+  const before = agent.goal
+  await agent.setGoal(goal, verify)
+  if (before !== undefined) say(io, 'info', `This takes the place of the goal: ${oneLine(before)}`)
+}
+
+function printOutcome({ text, error, exit_code }: RunOutcome, notApplied: string, summary: string, io: Io): void {
+  if (text !== '' && text !== error?.message) io.stdout.write(`${fitTerminal(io, text)}\n`)
+  io.stderr.write(notApplied)
+  if (!io.quiet) io.stderr.write(`${summary}\n`)
+  else if (exit_code !== 0) say(io, 'error', summary)
+}
+
+/** Writes the answer where a file was named. Returns false where that failed. */
+function keep(file: string | undefined, text: string, flag: 'w' | 'a', io: Io): boolean {
+  if (file === undefined) return true
   try {
     writeFileSync(file, text, { flag })
     return true

@@ -1,4 +1,4 @@
-import { shortLine } from '../../../core/base/index.js'
+import { definedOnly, shortLine } from '../../../core/base/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import { AgentError, type ChildStatus } from '../base/index.js'
 import { overlapOf } from './claims.js'
@@ -22,7 +22,7 @@ export interface PlannedPart {
   untrusted?: string
 }
 
-/** A part that begins, and what its thread is told. Throws VT_AGENT_UNKNOWN, VT_AGENT_NEEDS_WORKTREE, VT_AGENT_PATH_CLAIMED. */
+/** Plans a part. Throws VT_AGENT_UNKNOWN, VT_AGENT_NEEDS_WORKTREE, VT_AGENT_PATH_CLAIMED. */
 export function planPart(thread: DelegatingConversation, given: GivenPart, { depth, delegates, others }: Placed): PlannedPart {
   const found = findAgents(thread.kernel, thread.providers.env)
   const agent = namedAgent(found, given.agent ?? 'worker')
@@ -47,7 +47,10 @@ export function planPart(thread: DelegatingConversation, given: GivenPart, { dep
   const said = agent.model === 'small' ? thread.settings.agent.small_model : agent.model === 'inherit' ? undefined : agent.model
   const model = given.model ?? said
   const max_answers = Math.min(given.max_turns ?? Infinity, agent.max_turns ?? Infinity)
-  const plan: ChildPlan = { session_id, thread_id, goes_on: false, agent, rights, depth, ...(model !== undefined && { model }), ...(max_answers < Infinity && { max_answers }) }
+  const limit = max_answers < Infinity && { max_answers }
+  const plan: ChildPlan = {
+    session_id, thread_id, goes_on: false, agent, rights, depth, ...definedOnly({ model }), ...limit,
+  }
   const untrusted = agent.trusted ? undefined : found.faults.flatMap(({ file, message }) => (file === agent.file ? [message] : [])).join(' ')
   return { child, plan, text: [agent.initial_prompt, given.message].filter(Boolean).join('\n\n'), ...(untrusted !== undefined && { untrusted }) }
 }

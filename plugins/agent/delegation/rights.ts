@@ -32,16 +32,15 @@ export function bothRights(kernel: Kernel, one: RightsLeft | undefined, other: R
   return { ...(tools && { tools }), ...(writes && { writes }) }
 }
 
-/** The rights of a child: those of the parent, cut by the definition. An untrusted definition reads and does nothing else. */
+/** Cuts the rights of the parent by the definition. An untrusted definition only reads. */
 export function childRights(kernel: Kernel, parent: ParentRights, agent: AskedRights, how: { delegates: boolean; write_paths?: readonly string[] }): ChildRights {
   const mode = agent.trusted ? stricterMode(parent.mode, agent.mode ?? parent.mode) : 'plan'
-  const isLeft = (slot: SlotInfo): boolean => {
-    if (ofParent.includes(slot.tool)) return false
-    if (parent.only?.tools && !leaves(parent.only.tools, slot)) return false
-    if (!agent.trusted && !leaves(['read'], slot)) return false
-    if (agent.tools && !leaves(agent.tools, slot)) return false
-    return !agent.disallowed.some((name) => leaves([name], slot))
-  }
+  // A slot has to be left by each of these lists.
+  const limits = [parent.only?.tools, agent.trusted ? undefined : ['read'], agent.tools]
+  const isLeft = (slot: SlotInfo): boolean =>
+    !ofParent.includes(slot.tool) &&
+    limits.every((names) => !names || leaves(names, slot)) &&
+    !agent.disallowed.some((name) => leaves([name], slot))
   const left = kernel.list().filter(isLeft)
   const writes = mode !== 'plan' && left.some(({ effects }) => effects.includes('write'))
   const globs = how.write_paths ?? parent.only?.writes

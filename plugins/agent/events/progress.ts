@@ -3,34 +3,44 @@ import type { Io } from '../../../core/kernel/index.js'
 import { oneLine, paint } from '../../lib/terminal/index.js'
 import { outcomeTable, type EventSink, type RunOutcome, type ThreadEvent, type ThreadItem } from '../base/index.js'
 
-/** For a person who watches a run: a line for each call, on stderr; before those of an agent that does a part of it, its name. */
+/** Prints a line for each call on stderr, after the name of an agent that works on a part. */
 export function progress(io: Io, agent?: string): EventSink {
   const { dim, red } = paint(io.stderr, io.env)
   const before = agent === undefined ? '' : `${dim(`${agent}:`)} `
-  const outputs = new Map<string, ThreadItem & { type: 'tool_output' }>()
-  const commands = new Map<string, ThreadItem & { type: 'command_execution' }>()
+  const outputs = new Map<string, Output>()
+  const commands = new Map<string, Command>()
+  const print = (line: string) => io.stderr.write(`${before}${line}\n`)
   return (event) => {
     const part = partLine(event)
-    if (part) io.stderr.write(`${before}${part.bad ? red(part.text) : part.text}\n`)
+    if (part) print(part.bad ? red(part.text) : part.text)
     if (event.type !== 'item.completed') return
     const { item } = event
     if (item.type === 'tool_output') outputs.set(item.call_id, item)
     if (item.type === 'command_execution') commands.set(item.call_id, item)
-    if (item.type === 'error') io.stderr.write(`${before}${dim(`· ${oneLine(item.message)}`)}\n`)
-    if (item.type === 'harness' && item.message) io.stderr.write(`${before}${dim(`· ${item.event}: ${oneLine(item.message)}`)}\n`)
+    if (item.type === 'error') print(dim(`· ${oneLine(item.message)}`))
+    if (item.type === 'harness' && item.message) print(dim(`· ${item.event}: ${oneLine(item.message)}`))
     if (item.type !== 'tool_invocation') return
     const output = outputs.get(item.call_id)
     const command = commands.get(item.call_id)
     outputs.delete(item.call_id)
     commands.delete(item.call_id)
-    const ended = command?.status === 'in_progress' ? '  still runs' : command && command.exit_code === undefined ? '  stopped' : ''
-    const exit = output?.exit_code === undefined ? ended : `  exit ${output.exit_code}`
-    const time = output ? `  ${(output.duration_ms / 1000).toFixed(1)} s` : ''
-    const code = output?.error_code ? `  ${output.error_code}` : ''
     const good = item.outcome === 'success' && command?.status !== 'failed'
-    const line = `${good ? '✓' : '✗'} ${item.tool_name} ${briefly(item.arguments)}${exit}${code}${time}`
-    io.stderr.write(`${before}${good ? line : red(line)}\n`)
+    const line = `${good ? '✓' : '✗'} ${item.tool_name} ${briefly(item.arguments)}${endText(output, command)}`
+    print(good ? line : red(line))
   }
+}
+
+type Output = ThreadItem & { type: 'tool_output' }
+type Command = ThreadItem & { type: 'command_execution' }
+
+/** How a call ended: exit code, error code and time. */
+function endText(output: Output | undefined, command: Command | undefined): string {
+  const isStopped = command && command.exit_code === undefined
+  const ended = command?.status === 'in_progress' ? '  still runs' : isStopped ? '  stopped' : ''
+  if (!output) return ended
+  const exit = output.exit_code === undefined ? ended : `  exit ${output.exit_code}`
+  const code = output.error_code ? `  ${output.error_code}` : ''
+  return `${exit}${code}  ${(output.duration_ms / 1000).toFixed(1)} s`
 }
 
 /** An agent that begins a part of the work, or is done with it; nothing for any other event. */

@@ -38,11 +38,11 @@ export function decide(state: FinishState & Pick<RefusedChanges, 'untold_refusal
   if (!told && state.untold_refusals.length > 0) return { then: 'tell', why: 'not_applied', text: notApplied(state.untold_refusals) }
   if (!on || waiting) return end
   const { tracker, failures, idle, phase } = state
-  const proved = evaluated && phase?.phase === 'build' ? ({ then: 'evaluate' } as const) : end
+  const proved = endOf(evaluated && phase?.phase === 'build')
   const unfinished = tracker?.items.filter(({ status }) => status !== 'completed') ?? []
   const open = unfinished.filter(isOpen)
   if (open.length > 0) {
-    const without = idle.turns + (idle.now ? 1 : 0)
+    const without = idle.turns + Number(idle.now)
     if (without >= most.idle) return { then: 'end', outcome: 'stopped_no_action' }
     return { then: 'go on', why: 'open_items', text: `Open:\n${fitting(itemLines(tracker!, isOpen)).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.` }
   }
@@ -54,6 +54,8 @@ export function decide(state: FinishState & Pick<RefusedChanges, 'untold_refusal
   const { command, says, ...how } = ran.failed
   return { then: 'go on', why: 'verification_failed', text: `\`${command}\` ${endingOf(how)}. It has to pass.\n${says}` }
 }
+
+const endOf = (isBuild: boolean): Decision => (isBuild ? { then: 'evaluate' } : end)
 
 /** The first lines, as many as a prompt has room for, one in any case; the tracker shows the rest. */
 function fitting(lines: readonly string[]): string[] {

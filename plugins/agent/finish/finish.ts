@@ -1,4 +1,4 @@
-import { failure, fail, ok, shortLine, type Result } from '../../../core/base/index.js'
+import { definedOnly, failure, fail, ok, shortLine, type Result } from '../../../core/base/index.js'
 import { some } from '../../lib/base/index.js'
 import { AgentError, type GoalProgress, type OutcomeCode, type ProofRun, type Tracker, type Verification } from '../base/index.js'
 import type { Completion, RefusedChanges } from '../loop/index.js'
@@ -33,9 +33,9 @@ export interface BesideWork {
 
 const longestGoal = 4000
 
-/** Ends that leave something to do which no code tells. */
+/** Ends that leave something to do. */
 const unfinished: ReadonlySet<OutcomeCode> = new Set(['tool_loop_limit_reached', 'loop_detected', 'handed_off', 'turn_limit_reached', 'budget_limit_reached'])
-// Faces at which a task is given and left alone.
+// Surfaces at which a task is given and left alone.
 const headless = new Set(['exec', 'resume'])
 
 /** The end of a task: its tracker, the commands that prove it, and what follows an answer. */
@@ -76,7 +76,7 @@ export class Finish implements Completion {
     return this.options.verify ?? []
   }
 
-  /** An input is about to become a turn: what people wrote into the tracker counts from here on. */
+  /** Before a turn: takes over what people wrote into the tracker. */
   async turnBegins(): Promise<void> {
     if (!this.opened && this.resumed) this.resumes = true
     this.opened = true
@@ -91,7 +91,7 @@ export class Finish implements Completion {
   /** The model was not asked in this turn. */
   private turnIsNew = false
 
-  /** The turn is over: people find the tracker as it is. */
+  /** After a turn: writes the tracker for people. */
   async turnEnded(): Promise<void> {
     const { tracker } = this.thread.state
     if (!tracker) return
@@ -128,13 +128,7 @@ export class Finish implements Completion {
 
   async follows(told: boolean, signal: AbortSignal): ReturnType<Completion['follows']> {
     const { thread, on } = this
-    // Somebody may say something while commands run, and while the work is evaluated.
-    const around = () => ({ told, on, waiting: this.waiting, evaluated: this.evaluated })
-    const first = decide(thread.state, around())
-    const verified = first.then === 'verify' ? await this.prove(signal) : undefined
-    const second = first.then === 'verify' ? decide(thread.state, { ...around(), ran: verified?.failed ? { failed: verified.failed } : {} }) : first
-    const third = second.then === 'evaluate' ? await this.planned.evaluate(verified ?? this.last, signal) : second
-    const decision = third.then === 'go on' && this.waiting ? ({ then: 'end', outcome: 'success' } as const) : third
+    const decision = await this.decide(told, signal)
     if (decision.then === 'go on') await thread.harness('continuation_started', { message: decision.why })
     if (decision.then === 'tell' || decision.then === 'go on') return decision
     if (decision.then !== 'end') throw new Error('The commands ran already.')
@@ -142,16 +136,27 @@ export class Finish implements Completion {
     const { outcome } = decision
     if (outcome !== 'success') {
       const handoff = await handOff(thread, outcome, { says: this.last?.failed?.says ?? '' })
-      return { then: 'end', outcome, ...(handoff !== undefined && { handoff }) }
+      return { then: 'end', outcome, ...definedOnly({ handoff }) }
     }
     const { waiting } = this
     if (on && waiting) await thread.harness('continuation_skipped', { message: 'Somebody said something that waits.' })
     if (on && !waiting && thread.state.goal) await thread.commit({ kind: 'goal_end', how: 'met' })
     return { then: 'end', outcome }
   }
+  private async decide(told: boolean, signal: AbortSignal) {
+    const { state } = this.thread
+    // A message may come while commands run or the work is evaluated.
+    const around = () => ({ told, on: this.on, waiting: this.waiting, evaluated: this.evaluated })
+    const first = decide(state, around())
+    const verified = first.then === 'verify' ? await this.prove(signal) : undefined
+    const ran = definedOnly({ failed: verified?.failed })
+    const second = first.then === 'verify' ? decide(state, { ...around(), ran }) : first
+    const third = second.then === 'evaluate' ? await this.planned.evaluate(verified ?? this.last, signal) : second
+    return third.then === 'go on' && this.waiting ? ({ then: 'end', outcome: 'success' } as const) : third
+  }
   private get waiting(): boolean {
     const { queue, state } = this.thread
-    // What the turn under way is about stays in the queue until it is over.
+    // The input of the open turn stays in the queue until its end.
     return queue.pending.some(({ id }) => id !== state.open?.input.intent_id)
   }
 
@@ -159,7 +164,7 @@ export class Finish implements Completion {
     return this.on && unfinished.has(outcome) ? handOff(this.thread, outcome, { says: this.last?.failed?.says ?? '' }) : undefined
   }
 
-  /** How the turn under way ends, where a call of it decided that. */
+  /** The end of the turn, where a call of it decided that. */
   taken(): PlanEnd | undefined {
     return this.options.beside?.taken() ?? this.plans.taken()
   }
@@ -186,7 +191,7 @@ export class Finish implements Completion {
     return this.last
   }
 
-  /** What is known of the work when the run ends: `null` where nothing was to be proved. */
+  /** The proof at the end of the run, `null` where nothing was to be proved. */
   get proof(): { verified: boolean | null; verification?: Verification } {
     const { on, thread } = this
     const { verified, files_changed } = thread.state
@@ -210,7 +215,7 @@ export class Finish implements Completion {
     if (length === 0 || length > longestGoal) throw new AgentError('VT_CONFIG_INVALID', `A goal has 1 to ${longestGoal} characters; this one has ${length}.`, { hint })
     await this.thread.commit({ kind: 'goal', text, verify: [...commands] })
   }
-  /** How far the run is with its goal; nothing where there is none. */
+  /** The progress of the goal, if there is one. */
   get progress(): GoalProgress | undefined {
     const { goal, turn, cost, verified } = this.thread.state
     if (!goal) return undefined
@@ -222,7 +227,7 @@ export class Finish implements Completion {
     if (this.thread.state.goal) await this.thread.commit({ kind: 'goal_end', how: 'cleared' })
   }
 
-  // What the tool of the tracker does; each answers with the whole list, a line an item.
+  // The actions of the tracker; each answers with the whole list, a line an item.
   create(given: GivenTracker): Promise<Result> {
     return this.track(() => createTracker(given))
   }
@@ -259,5 +264,5 @@ const none = fail('VT_TASK_INDEX', 'There is no tracker yet.', {
 function shown(tracker: Tracker): Result {
   const several = tracker.items.filter(({ status }) => status === 'in_progress').length > 1
   const lines = [...itemLines(tracker), ...(several ? ['More than one item is in progress.'] : [])]
-  return ok({ title: tracker.title, items: tracker.items as unknown as object[], ...(tracker.notes !== undefined && { notes: tracker.notes }) } as never, { text: lines.join('\n') })
+  return ok({ title: tracker.title, items: tracker.items as unknown as object[], ...definedOnly({ notes: tracker.notes }) } as never, { text: lines.join('\n') })
 }

@@ -1,4 +1,4 @@
-import { block, redactText, visibleLine, type JsonObject } from '../../../core/base/index.js'
+import { block, definedOnly, redactText, visibleLine, type JsonObject } from '../../../core/base/index.js'
 import { AgentError, textOfResult, type Tracker } from '../base/index.js'
 import { askFor, environmentText, instructionText, tokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'
@@ -50,7 +50,7 @@ export class PlannedTask {
     ].join('\n\n')
   }
 
-  /** Plans the task of the turn that began, unless that was done. Throws VT_LLM_* where nobody can be asked, VT_LOOP_BUDGET. */
+  /** Plans the task of a new turn once. Throws VT_LLM_*, VT_LOOP_BUDGET. */
   async plan(signal: AbortSignal): Promise<void> {
     const { thread } = this
     const { state } = thread
@@ -116,7 +116,7 @@ export class PlannedTask {
     if (phase?.phase === 'build') await this.artifacts.readBack(phase.round)
   }
 
-  /** The work is done as far as the agent and the commands can say: others say whether it is what was wanted. */
+  /** Has the finished work evaluated. */
   async evaluate(last: Verified | undefined, signal: AbortSignal): Promise<Evaluated> {
     const { thread } = this
     const { state } = thread
@@ -146,10 +146,10 @@ export class PlannedTask {
     const tried = state.revisions > 0 ? ` after ${state.revisions} ${state.revisions === 1 ? 'revision' : 'revisions'}` : ''
     const failure = new AgentError('VT_TASK_NOT_ACCEPTED', `The work was not accepted${tried}: ${summary}`)
     const handoff = await handOff(thread, 'failed', { says: last?.ran.at(-1)?.says ?? '', why: `${failure.message} ${taskFolder}/${artifactFiles.evaluation} has the whole evaluation.` })
-    return { then: 'end', outcome: 'failed', failure, ...(handoff !== undefined && { handoff }) }
+    return { then: 'end', outcome: 'failed', failure, ...definedOnly({ handoff }) }
   }
 
-  /** The task gets the steps that are missing, and the contract the points; the agent goes on with them. */
+  /** Adds missing steps to the task and points to the contract; the agent continues with them. */
   private async revise(evaluation: Evaluation, agreed: { spec: string; contract: string }, paid: () => { cost_usd: number | null }, signal: AbortSignal): Promise<Evaluated> {
     const { thread } = this
     const round = thread.state.phase!.round + 1
@@ -189,7 +189,7 @@ export class PlannedTask {
     if (tokensOf(contract + contract_addendum) > window * mostOfWindow) throw new Error('contract_addendum is too long: the contract has no room for it.')
   }
 
-  /** Tells an agent that goes on after a kill what the evaluation found, where it has not heard of it. */
+  /** Reports an evaluation that the agent has not read before a kill. */
   async remind(): Promise<void> {
     const { unheard, phase } = this.thread.state
     if (unheard === undefined || phase?.phase !== 'build') return

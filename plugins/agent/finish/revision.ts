@@ -1,4 +1,4 @@
-import { failure, shortLine } from '../../../core/base/index.js'
+import { definedOnly, failure, shortLine } from '../../../core/base/index.js'
 import type { Tracker } from '../base/index.js'
 import type { Evaluation } from './evaluation.js'
 import type { PlanReply, ReplanReply } from './replies.js'
@@ -11,11 +11,10 @@ const mostCommands = 10
 export const asItem = ({ description, files, outcome, verify }: PlanReply['items'][number]): GivenItem => ({
   description,
   ...(files && { files }),
-  ...(outcome !== undefined && { outcome }),
-  ...(verify !== undefined && { verify }),
+  ...definedOnly({ outcome, verify }),
 })
 
-/** The tracker with what a revision adds to it: its commands, what has to be done, the steps of the new plan. What is there already is not added. */
+/** Adds the commands, points and steps of a revision that the tracker lacks. */
 export function revised(tracker: Tracker | undefined, round: number, { summary, updates, falsifiers }: Evaluation, replan: ReplanReply | undefined): Tracker {
   const checks = Array.from({ length: Math.ceil(falsifiers.length / mostCommands) }, (_, at) => falsifiers.slice(at * mostCommands, (at + 1) * mostCommands))
   const items: GivenItem[] = [

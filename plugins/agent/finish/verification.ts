@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { sha256, toText, type JsonObject, type Result } from '../../../core/base/index.js'
+import { definedOnly, sha256, toText, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { AgentError, textOfResult, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
 import { ownCall, timeless } from '../loop/index.js'
@@ -25,7 +25,7 @@ export function checkCommands(commands: readonly string[]): void {
 }
 const longestCommand = 1000
 
-/** The commands that prove the work, in order, each once; where nobody named any and files changed, the usual one of the project. */
+/** The commands that prove the work, each once; without any for changed files, the usual one of the project. */
 export async function commandsOf(state: FinishState, configured: readonly string[], workspace: Workspace): Promise<string[]> {
   const named = [...new Set([...namedCommands(state), ...configured])]
   if (named.length > 0 || !state.files_changed) return named
@@ -68,7 +68,7 @@ async function hasTests(workspace: Workspace): Promise<boolean> {
 /** What runs the commands. */
 export const runner = 'unified_exec/run'
 
-/** Runs the commands one after the other, under the policies, each to its end; the first that fails is the last. `agreed` are those that the person who started the run named. */
+/** Runs the commands in order under the policies until one fails. The person named those in `agreed`. */
 export async function runProofs(thread: Conversation, commands: readonly string[], agreed: readonly string[], signal: AbortSignal): Promise<Verified> {
   const refused: Verified['refused'] = []
   const ran: Proved[] = []
@@ -82,7 +82,7 @@ export async function runProofs(thread: Conversation, commands: readonly string[
     ran.push(one)
     const { exit_code, duration_ms, path } = one
     const passed = exit_code === 0 && !one.timed_out
-    await thread.harness(passed ? 'verification_passed' : 'verification_failed', { message: command, duration_ms, ...(path !== undefined && { path }), data: { command, exit_code } })
+    await thread.harness(passed ? 'verification_passed' : 'verification_failed', { message: command, duration_ms, ...definedOnly({ path }), data: { command, exit_code } })
     if (!passed) return { result: 'failed', ran, failed: one, refused }
   }
   return { result: refused.length > 0 ? 'not_run' : 'passed', ran, refused }
@@ -93,7 +93,7 @@ async function runCommand(thread: Conversation, command: string, agreed: boolean
   const { result, answer, duration_ms } = await ownCall(thread, runner, input, signal, agreed ? async ({ call }) => call.input['command'] === command : undefined)
   if (!result.ok && result.error.code.startsWith('VT_POLICY_')) return { command, hint: result.error.hint }
   const { spool_path: path } = answer
-  return { ...(await proofOf(command, result, duration_ms, thread.workspace)), says: saysOf(endedAs(result).printed, path), ...(path !== undefined && { path }) }
+  return { ...(await proofOf(command, result, duration_ms, thread.workspace)), says: saysOf(endedAs(result).printed, path), ...definedOnly({ path }) }
 }
 
 /** What is kept of a command that ran. */
@@ -102,7 +102,7 @@ export async function proofOf(command: string, result: Result, duration_ms: numb
   return { command, exit_code, timed_out, duration_ms, digest: await digestOf(result, printed, workspace) }
 }
 
-/** Of all that a command printed: where that was too long for an answer, of the files in which it was put aside, whose names differ each time. */
+/** The printed text without the names of spool files, which differ each time. */
 async function digestOf(result: Result, printed: string, workspace: Workspace): Promise<string> {
   const { truncated, stdout = '', stderr = '', spool_path, stderr_spool_path, spool_truncated, stdout_bytes, stderr_bytes } = (result.ok ? result.output : {}) as JsonObject
   if (truncated !== true || typeof spool_path !== 'string') return sha256(timeless(printed))

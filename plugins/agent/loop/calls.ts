@@ -1,4 +1,4 @@
-import { fail, shortLine, type Result } from '../../../core/base/index.js'
+import { definedOnly, fail, shortLine, type Result } from '../../../core/base/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
 import { changesSince } from '../../lib/snapshots/index.js'
 import {
@@ -118,7 +118,7 @@ async function imagesOf({ store }: Conversation, { name }: CallPart, result: Res
   return { ...shown, text: shown.text + remarks, ...(images.length > 0 && { images }) }
 }
 
-/** What became of the change that a call was to make: it was made, as far as that can be told, or it was not, with the reason. */
+/** Says whether the change of a call was made, or why it was not. */
 function changeOf({ call, meaning, effects, refused, human, result }: CompletedCall): Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> {
   if (!meaning.slot || (isQuiet(effects) && !meaning.slot.reports_changes)) return {}
   const target = subjectOf(meaning)
@@ -155,10 +155,10 @@ async function run(thread: Conversation, planned: Planned, listening: Listening,
     // What counts is no output, and what a tool says beside its work is none of a command.
     const onProgress: CallOptions['onProgress'] = printed && (({ text, done }) => (text !== undefined && done === undefined ? printed.add(text) : undefined))
     const result = await thread
-      .perform(name, input, { call_id, prepared, signal, ...human.options, ...(onProgress && { onProgress }) })
+      .perform(name, input, { call_id, prepared, signal, ...human.options, ...definedOnly({ onProgress }) })
       .catch((error: unknown): Result => fail('VT_CALL_FAILED', messageOf(error), { hint: 'Try another way; the session continues.' }))
-    const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
-    if (!again) {
+    const mayRetry = isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
+    if (result.ok || !result.error.retryable || !mayRetry) {
       if (key !== undefined && result.ok) cache.put(key, result)
       return result
     }

@@ -1,4 +1,4 @@
-import type { JsonObject, Result } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject, type Result } from '../../../core/base/index.js'
 import { confinement } from '../../lib/process/index.js'
 import type { CallOutcome, FileChange, Meaning, ModelText, NewThreadItem, ThreadItem } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
@@ -26,10 +26,9 @@ export async function reportCall(thread: Conversation, invocation: Invocation, {
   await say({
     type: 'tool_output',
     call_id,
-    ...(tool_call_id !== undefined && { tool_call_id }),
-    ...(answer.spool_path !== undefined && { spool_path: answer.spool_path }),
+    ...definedOnly({ tool_call_id, spool_path: answer.spool_path }),
     output: answer.text,
-    ...(exit_code !== undefined && { exit_code }),
+    ...definedOnly({ exit_code }),
     status,
     is_error: answer.is_error,
     ...(!result.ok && { error_code: result.error.code }),
@@ -44,7 +43,7 @@ export async function reportCall(thread: Conversation, invocation: Invocation, {
 
 const most = { output: 8192, results: 20 }
 
-/** A call as the kind of thing that readers of events look for: a command, a search of the web, a tool of an MCP server. */
+/** The kind of event of a call: a command, a web search, a tool of an MCP server. */
 function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation, meaning: Meaning, result: Result, answer: ModelText): NewThreadItem | undefined {
   if ((meaning.slot?.tool ?? tool_name).startsWith('mcp__')) {
     if (!result.ok && notRun.test(result.error.code)) return undefined
@@ -52,16 +51,21 @@ function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation
   }
   if (!result.ok) return undefined
   const { output } = result
-  const { exit_code, running, query, provider, results } = output
+  const { query, provider, results } = output
   const command = commandOf(output['command'] ?? meaning.input['command'])
   if (effects.includes('exec') && typeof command === 'string' && 'exit_code' in output) {
-    const status = running === true ? 'in_progress' : exit_code === 0 ? 'completed' : 'failed'
-    return { type: 'command_execution', command, aggregated_output: endOf(output), ...(typeof exit_code === 'number' && { exit_code }), status, call_id }
+    return { type: 'command_execution', command, aggregated_output: endOf(output), ...exitOf(output), call_id }
   }
   if (effects.includes('net') && typeof query === 'string' && Array.isArray(results)) {
     return { type: 'web_search', query, ...(typeof provider === 'string' && { provider }), results: results.slice(0, most.results) as JsonObject[] }
   }
   return undefined
+}
+
+function exitOf({ exit_code, running }: JsonObject) {
+  const ended = exit_code === 0 ? ('completed' as const) : ('failed' as const)
+  const status = running === true ? ('in_progress' as const) : ended
+  return { ...(typeof exit_code === 'number' && { exit_code }), status }
 }
 
 const commandOf = (said: unknown): unknown => (Array.isArray(said) ? said.join(' ') : said)

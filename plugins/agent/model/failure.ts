@@ -1,4 +1,4 @@
-import { redactText, toText } from '../../../core/base/index.js'
+import { definedOnly, redactText, toText } from '../../../core/base/index.js'
 import { AgentError, messageOf, type Cause } from '../base/index.js'
 
 /** A step that broke off before it was complete. */
@@ -26,7 +26,17 @@ const tooMuchHint = 'Say max_output_tokens and context_window of the model in cu
 const laterHint = 'The server has a fault of its own: try again later. The session can be resumed.'
 const tooLong = /context.{0,20}(length|window)|maximum context|too many tokens|prompt is too long|input is too long|exceeds the (maximum|model)/i
 
-/** What an error of the client library, of the network or of ours means; `begun` when an answer was under way. A server may repeat what opens its door: nobody reads that. */
+/** In the order in which they are tried. */
+const refusals: [statuses: number[], pattern: RegExp, cause: Omit<Cause, 'message' | 'category'>][] = [
+  [[401], /^/, { code: 'VT_LLM_AUTH', retry: 'auth' }],
+  [[403], /^/, { code: 'VT_LLM_AUTH', retry: 'no' }],
+  [[429], quota, { code: 'VT_LLM_QUOTA', retry: 'no' }],
+  // Such a refusal names the window of the model too; a shorter conversation would not help.
+  [[400, 422], tooMuchAsked, { code: 'VT_LLM_REQUEST', retry: 'no', hint: tooMuchHint }],
+  [[400, 413, 422], tooLong, { code: 'VT_LLM_CONTEXT', retry: 'context' }],
+]
+
+/** Classifies an error; `begun` when an answer was under way. Secrets that a server repeats are redacted. */
 export function causeOf(error: unknown, begun: boolean, now: number): Cause {
   const cause = meaning(error, begun, now)
   return { ...cause, message: redactText(cause.message).replace(/\.{2,}$/, '.') }
@@ -41,17 +51,15 @@ function meaning(error: unknown, begun: boolean, now: number): Cause {
   const answer = `The model server answered ${statusCode}: ${wordsOf(error, responseBody)}`
   const category = `http ${statusCode}`
   const text = `${messageOf(error)} ${responseBody}`
-  if (statusCode === 401) return { code: 'VT_LLM_AUTH', message: answer, retry: 'auth', category }
-  if (statusCode === 429 && quota.test(text)) return { code: 'VT_LLM_QUOTA', message: answer, retry: 'no', category }
-  // Such a refusal names the window of the model too; a shorter conversation would not help.
-  if ([400, 422].includes(statusCode) && tooMuchAsked.test(text)) return { code: 'VT_LLM_REQUEST', message: answer, retry: 'no', category, hint: tooMuchHint }
-  if ([400, 413, 422].includes(statusCode) && tooLong.test(text)) return { code: 'VT_LLM_CONTEXT', message: answer, retry: 'context', category }
-  if (!again.has(statusCode)) return { code: statusCode === 403 ? 'VT_LLM_AUTH' : 'VT_LLM_REQUEST', message: answer, retry: 'no', category }
-  const wait_ms = waitOf(responseHeaders, now)
-  return { code: statusCode === 429 ? 'VT_LLM_RATE_LIMIT' : 'VT_LLM_REQUEST', message: answer, retry: 'request', category, ...(wait_ms !== undefined && { wait_ms }), ...(statusCode >= 500 && { hint: laterHint }) }
+  const refusal = refusals.find(([statuses, pattern]) => statuses.includes(statusCode) && pattern.test(text))
+  if (refusal) return { message: answer, category, ...refusal[2] }
+  if (!again.has(statusCode)) return { code: 'VT_LLM_REQUEST', message: answer, retry: 'no', category }
+  const code = statusCode === 429 ? 'VT_LLM_RATE_LIMIT' : 'VT_LLM_REQUEST'
+  const wait = definedOnly({ wait_ms: waitOf(responseHeaders, now) })
+  return { code, message: answer, retry: 'request', category, ...wait, ...(statusCode >= 500 && { hint: laterHint }) }
 }
 
-/** The message of a server that refuses. The library reads the error shape of its format; a proxy in front of the server answers in other shapes. */
+/** The message of a server that refuses, also in the shapes of proxies. */
 function wordsOf(error: unknown, body: string): string {
   const known = (error as { data?: unknown }).data !== undefined
   return (!known && spokenIn(body)) || messageOf(error)

@@ -1,13 +1,14 @@
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Agent } from 'undici'
+import { definedOnly } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { AgentError, messageOf } from '../base/index.js'
 import type { ProviderSource } from './providers/entry.js'
 
 type Fetch = typeof globalThis.fetch
 
-/** What Node's own fetch allows an answer; whoever wants to wait longer needs connections of their own. */
+/** The limits of Node's own fetch; a longer wait needs connections of our own. */
 const longestOfNode = 300_000
 // Of certificates: those that a system trusts are a quarter of a megabyte together.
 const mostBytes = 4 * 1024 * 1024
@@ -31,7 +32,7 @@ export async function networkOf({ entry: { name, tls, proxy, timeouts = {} }, fr
     }
   }
   const [ca, cert, key] = [pem('ca_file'), pem('cert_file'), pem('key_file')]
-  const certificates = { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) }
+  const certificates = definedOnly({ ca, cert, key })
   const connect = { ...certificates, timeout: connect_ms ?? 30_000 }
   const limits: Agent.Options = { headersTimeout: 0, bodyTimeout: 0 }
   try {

@@ -1,5 +1,5 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt, LanguageModelV3ProviderTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
-import type { JsonObject, ToolInfo } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject, type ToolInfo } from '../../../core/base/index.js'
 import type { Msg } from '../base/index.js'
 import { promptOf, type ImagesOfRequest } from './prompt.js'
 import type { Model } from './providers/facts.js'
@@ -9,7 +9,7 @@ export interface ModelRequest {
   system: string
   messages: readonly Msg[]
   tools: LanguageModelV3FunctionTool[]
-  /** The answer is text. The tools are sent all the same, or the server would read the whole conversation anew: it remembers requests by their beginning. */
+  /** The answer is text. The tools are sent too: servers remember requests by their beginning. */
   without_calls?: true
   /** By digest, the images of the messages as base64, or why one is not here. Absent: none is sent. */
   images?: ImagesOfRequest
@@ -22,7 +22,7 @@ export interface ModelRequest {
   reasoning_effort?: string
 }
 
-/** Tools whose whole input is one text, under this name: a wire with free text carries it without the quoting of JSON. */
+/** Tools with one text as input, under this name: a wire with free text carries it unquoted. */
 const freeform: Record<string, string> = { apply_patch: 'input' }
 
 const carriesFree = ({ format, compat }: Model): boolean => format === 'openai-responses' && compat.custom_tools !== false
@@ -42,10 +42,10 @@ export function toolDefinitions({ tools }: { readonly tools: (how?: { lean?: boo
     .map(({ name, description, input }) => ({ type: 'function', name, description, inputSchema: input as LanguageModelV3FunctionTool['inputSchema'] }))
 }
 
-/** Formats whose results of calls hold images; on every other wire, and where it is not known, a message of its own does. */
+/** Formats whose results hold images; elsewhere a message of its own does. */
 const resultsHoldImages: ReadonlySet<Model['format']> = new Set(['openai-responses', 'anthropic-messages', 'google-generative-ai'])
 
-/** A request as the client library takes it, with what the format understands beyond the common ground. */
+/** A request for the client library, with the options of its format. */
 export function outgoing(model: Model, request: ModelRequest): Omit<LanguageModelV3CallOptions, 'abortSignal'> {
   const tools = request.tools.map((tool) => (isFree(model, tool.name) ? free(tool) : tool))
   const prompt = promptOf(request.system, request.messages, {
@@ -58,7 +58,7 @@ export function outgoing(model: Model, request: ModelRequest): Omit<LanguageMode
     images_in_results: resultsHoldImages.has(model.format),
   })
   return {
-    ...(request.max_output_tokens !== undefined && { maxOutputTokens: request.max_output_tokens }),
+    ...definedOnly({ maxOutputTokens: request.max_output_tokens }),
     providerOptions: optionsOf(model, request),
     ...(caches(model) ? marked(prompt, tools) : { prompt, ...(tools.length > 0 && { tools }) }),
     // On Anthropic's wire the library says it by leaving the tools out.
@@ -76,7 +76,7 @@ export function incoming(model: Model, read: Read): Read {
   return { ...read, parts }
 }
 
-/** The text that a text in JSON is. A model may make a call of the common kind all the same, and write its arguments badly. */
+/** The text in a JSON text. A model may write arguments badly. */
 function textIn(json: string): string | undefined {
   try {
     const value: unknown = JSON.parse(json)
@@ -90,7 +90,7 @@ const free = ({ name, description }: LanguageModelV3FunctionTool): LanguageModel
   type: 'provider',
   id: 'openai.custom',
   name,
-  args: { name, ...(description !== undefined && { description }), format: { type: 'text' } },
+  args: { name, ...definedOnly({ description }), format: { type: 'text' } },
 })
 
 function optionsOf(model: Model, { session_id, reasoning_effort, tools }: ModelRequest): SharedV3ProviderOptions {
@@ -99,7 +99,7 @@ function optionsOf(model: Model, { session_id, reasoning_effort, tools }: ModelR
   const cached = facts.supports_context_caching !== false
   const parallel = facts.supports_parallel_tool_calls === false && tools.length > 0
   if (format === 'openai-responses') return { openai: { ...responsesOptions(model, effort), ...(cached && { promptCacheKey: session_id }), ...(parallel && { parallelToolCalls: false }) } }
-  if (format === 'openai-chat') return { [entry.name]: { ...(effort !== undefined && { reasoningEffort: effort }), ...(cached && { prompt_cache_key: session_id }) } }
+  if (format === 'openai-chat') return { [entry.name]: { ...definedOnly({ reasoningEffort: effort }), ...(cached && { prompt_cache_key: session_id }) } }
   if (format === 'anthropic-messages') return { anthropic: { ...(effort !== undefined && { effort: mapped(model, effort, { minimal: 'low' }) }), ...(parallel && { disableParallelToolUse: true }) } }
   if (format === 'google-generative-ai' && effort !== undefined) return { google: { thinkingConfig: { thinkingLevel: mapped(model, effort) } } }
   return {}
@@ -108,7 +108,7 @@ function optionsOf(model: Model, { session_id, reasoning_effort, tools }: ModelR
 /** The word of the server for an effort; `known` are the words of its format. */
 const mapped = ({ compat }: Model, effort: string, known: Readonly<Record<string, string>> = {}): string => compat.reasoning_effort_map?.[effort] ?? known[effort] ?? effort
 
-/** The library knows models that reason by their names; of any other the settings say so. Such a model answers with encrypted reasoning, which goes back to it. */
+/** Declares a reasoning model that the library does not know by name. Its encrypted reasoning goes back to it. */
 function responsesOptions(model: Model, effort: string | undefined): JsonObject {
   const { compat, facts, source } = model
   const { store = false, strict_tools: strictJsonSchema = false } = compat
@@ -121,7 +121,7 @@ const caches = ({ format, facts }: Model): boolean => format === 'anthropic-mess
 
 const mark = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
 
-/** Marks where the server may remember: the instructions, the tools, and the last two messages that are not the model's own. */
+/** Marks cache points: the instructions, the tools, and the last two messages of others. */
 function marked(prompt: LanguageModelV3Prompt, tools: (LanguageModelV3FunctionTool | LanguageModelV3ProviderTool)[]): Pick<LanguageModelV3CallOptions, 'prompt' | 'tools'> {
   const cachedAt = prompt.flatMap(({ role }, index) => (role === 'user' || role === 'tool' ? [index] : [])).slice(-2)
   return {

@@ -1,5 +1,6 @@
 import type { LanguageModelV3Usage } from '@ai-sdk/provider'
 import { estimateTokenCount } from 'tokenx'
+import { definedOnly } from '../../../core/base/index.js'
 import type { MessagePart, Msg, Usage } from '../base/index.js'
 import type { ModelFacts } from './providers/entry.js'
 
@@ -7,13 +8,13 @@ export const noUsage: Usage = { input_tokens: 0, cached_input_tokens: 0, cache_c
 
 const mostTokens = 1e9
 
-/** A count that can be one: what a server says beside it would lower the costs of a session, or end its sums. */
+/** A plausible count: another would lower costs, or end sums. */
 const counted = (tokens: number | undefined, most = mostTokens): number | undefined =>
   typeof tokens === 'number' && tokens >= 0 && tokens <= mostTokens ? Math.min(tokens, most) : undefined
 
 /** What the server counted, or an estimate where it said nothing that can be true. */
 export function usageOf(usage: LanguageModelV3Usage | undefined, sent: () => number, answer: string): Usage {
-  // No request is nothing, and no answer that has text: a server that says so, or whose usage is empty, did not count.
+  // A server that reports zero, or nothing, did not count.
   const input = counted(usage?.inputTokens.total) || undefined
   const said = counted(usage?.outputTokens.total)
   const output = said === 0 && answer !== '' ? undefined : said
@@ -25,7 +26,7 @@ export function usageOf(usage: LanguageModelV3Usage | undefined, sent: () => num
     cached_input_tokens,
     cache_creation_tokens: counted(usage?.inputTokens.cacheWrite, input_tokens - cached_input_tokens) ?? 0,
     output_tokens: output ?? estimateTokenCount(answer),
-    ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
+    ...definedOnly({ reasoning_tokens: reasoning }),
     ...((input === undefined || output === undefined) && { estimated: true as const }),
   }
 }

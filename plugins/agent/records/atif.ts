@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject } from '../../../core/base/index.js'
 import { argumentsOf, RunReducer, type LoggedEvent } from './reduce.js'
 import type { BoundaryEntry, TracedCall, NoteEntry, RunPiece, SegmentEntry, StepRecord } from './types.js'
 
@@ -50,7 +50,7 @@ export async function* atifOf(events: AsyncIterable<LoggedEvent>, files: RecordF
   yield `,\n"extra":${JSON.stringify(outcomeOfRun(reducer))}}\n`
 }
 
-/** Children whole, each a trajectory of its own; one that is not there is left out, and nothing refers to it. */
+/** Children as trajectories of their own; missing ones are left out. */
 async function* subagents(threads: ReadonlySet<string>, files: RecordFiles, depth: number): AsyncGenerator<string> {
   let first = true
   for (const thread of depth < deepest ? threads : []) {
@@ -94,7 +94,7 @@ const metricsOf = ({ totals: { usage, cost_usd } }: RunReducer, total_steps: num
 const outcomeOfRun = ({ totals: { end, unknown_events }, head }: RunReducer): JsonObject => ({
   schema: 'vtcode-events/1.0.0',
   ...(end && { outcome_code: end.outcome_code, verified: end.verified }),
-  ...(head.parent_thread_id !== undefined && { parent_thread_id: head.parent_thread_id }),
+  ...definedOnly({ parent_thread_id: head.parent_thread_id }),
   ...(unknown_events > 0 && { unknown_events }),
 })
 
@@ -121,10 +121,11 @@ class AtifSteps {
       case 'boundary': return this.made(piece.at, 'system', boundaryText(piece), { extra: { context_management: contextChange(piece) } })
       case 'child': {
         const known = this.files.child?.(piece.thread_id) !== undefined
-        const result = { content: piece.summary ?? piece.status, ...(known && { subagent_trajectory_ref: [{ trajectory_id: piece.thread_id }] }) }
+        const reference = known ? { subagent_trajectory_ref: [{ trajectory_id: piece.thread_id }] } : {}
+        const result = { content: piece.summary ?? piece.status, ...reference }
         return this.made(piece.at, 'system', `The sub-agent ${piece.name} is ${piece.status}.`, { observation: { results: [result] }, extra: { child_thread_id: piece.thread_id } })
       }
-      case 'note': return this.made(piece.at, 'system', noteText(piece), { extra: { event: piece.name, ...(piece.data && { data: piece.data }) } })
+      case 'note': return this.made(piece.at, 'system', noteText(piece), { extra: { event: piece.name, ...definedOnly({ data: piece.data }) } })
     }
   }
 
@@ -144,7 +145,7 @@ class AtifSteps {
       ...(step.cost_usd !== null && { cost_usd: step.cost_usd }),
       extra: {
         cache_creation_tokens: usage.cache_creation_tokens, ttft_ms, duration_ms, attempts,
-        ...(usage.reasoning_tokens !== undefined && { reasoning_tokens: usage.reasoning_tokens }), ...(usage.estimated && { estimated: true }),
+        ...definedOnly({ reasoning_tokens: usage.reasoning_tokens }), ...(usage.estimated && { estimated: true }),
       },
     }
     const failed = calls.filter(({ is_error }) => is_error).map(({ call_id }) => call_id)
@@ -157,7 +158,7 @@ class AtifSteps {
       llm_call_count: attempts,
       extra: {
         turn: this.turn,
-        ...(step.purpose !== undefined && { purpose: step.purpose }), ...(failed.length > 0 && { error_call_ids: failed }),
+        ...definedOnly({ purpose: step.purpose }), ...(failed.length > 0 && { error_call_ids: failed }),
         ...(discarded > 0 && { discarded_texts: discarded }), ...(step.status === 'cut' && { cut: true }),
       },
     })
@@ -174,12 +175,12 @@ const callOfAtif = (call: TracedCall): JsonObject => ({
   tool_call_id: call.call_id,
   function_name: call.tool,
   arguments: argumentsOf(call),
-  extra: { effects: [...call.effects], ...(call.executor !== undefined && { executor: call.executor }), ...(call.outcome && { outcome: call.outcome }) },
+  extra: { effects: [...call.effects], ...definedOnly({ executor: call.executor }), ...(call.outcome && { outcome: call.outcome }) },
 })
 
 function resultOf(call: TracedCall, asked: boolean): JsonObject {
   const { call_id, output, error_code, duration_ms, exit_code, spool_path } = call
-  const extra = { duration_ms, ...(error_code !== undefined && { error_code }), ...(exit_code !== undefined && { exit_code }), ...(spool_path !== undefined && { spool_path }) }
+  const extra = { duration_ms, ...definedOnly({ error_code, exit_code, spool_path }) }
   return { ...(asked && { source_call_id: call_id }), content: output ?? 'The call was interrupted; it has no result.', extra }
 }
 
@@ -188,7 +189,7 @@ export const boundaryText = ({ what, trigger, tokens_before, tokens_after }: Bou
   what === 'reset' ? `The conversation began anew (${trigger}).` : `The conversation was compacted (${trigger})${tokens_before === undefined ? '' : `: ${tokens_before} tokens became ${tokens_after ?? 0}`}.`
 
 const contextChange = ({ what, trigger, tokens_before, tokens_after }: BoundaryEntry): JsonObject => ({
-  type: what, boundary: 'replace', trigger, ...(tokens_before !== undefined && { tokens_before }), ...(tokens_after !== undefined && { tokens_after }),
+  type: what, boundary: 'replace', trigger, ...definedOnly({ tokens_before, tokens_after }),
 })
 
 const noteText = ({ name, text }: NoteEntry): string => (text === '' ? name.replaceAll('_', ' ') : text)

@@ -63,6 +63,8 @@ function checked(document: unknown): Trajectory {
 
 type Body = { type: string } & Record<string, unknown>
 
+const textField = (name: string, value: unknown): JsonObject => (value === undefined ? {} : { [name]: text(value) })
+
 class AtifEvents {
   private readonly thread: string
   private seq = 0
@@ -84,10 +86,7 @@ class AtifEvents {
     yield this.event({ type: 'thread.started', session_id: text(session_id ?? this.thread), model, mode: text(agent.extra?.mode ?? 'unknown'), cwd: '', version: text(agent.version) })
     for (const step of steps) {
       this.clock = Math.max(this.clock, Date.parse(text(step.timestamp)) || 0)
-      const given = step.extra?.turn
-      // What a system says before the first question belongs to its turn.
-      const opens = this.turn === 0 || (given === undefined ? step.source === 'user' && this.begun : count(given) > 0 && given !== this.said)
-      if (opens) yield* this.opened(given)
+      if (this.opensTurn(step)) yield* this.opened(step.extra?.turn)
       if (step.source !== 'system') this.begun = true
       if (step.source === 'agent') yield* this.agentStep(step)
       else if (step.source === 'system') yield* this.systemStep(step)
@@ -109,6 +108,13 @@ class AtifEvents {
   }
   private turnEnd = (): LoggedEvent => this.event({ type: 'turn.completed', usage: undefined })
 
+  /** A text of the system before the first question belongs to the turn of that question. */
+  private opensTurn({ source, extra }: AtifStep): boolean {
+    const given = extra?.turn
+    if (this.turn === 0) return true
+    return given === undefined ? source === 'user' && this.begun : count(given) > 0 && given !== this.said
+  }
+
   private *opened(given: unknown): Generator<LoggedEvent> {
     if (this.turn > 0) yield this.turnEnd()
     this.turn += 1
@@ -126,7 +132,7 @@ class AtifEvents {
     for (const [index, call] of tool_calls.entries()) {
       const id = text(call.tool_call_id ?? `${this.steps + 1}-${index + 1}`)
       const { effects, executor, outcome } = call.extra ?? {}
-      const about = { effects: Array.isArray(effects) ? effects.map(text) : [], ...(executor !== undefined && { executor: text(executor) }) }
+      const about = { effects: Array.isArray(effects) ? effects.map(text) : [], ...textField('executor', executor) }
       yield* this.callEvents({ call_id: id, tool_name: text(call.function_name), arguments: call.arguments ?? {}, ...about }, results.get(id), outcome)
     }
     if (extra.cut === true) return
@@ -136,7 +142,7 @@ class AtifEvents {
       cache_creation_tokens: count(own.cache_creation_tokens), output_tokens: count(metrics?.completion_tokens),
     }
     const cost_usd = typeof metrics?.cost_usd === 'number' ? metrics.cost_usd : null
-    const about = { usage, cost_usd, ttft_ms: count(own.ttft_ms), duration_ms, attempts: count(llm_call_count) || 1, item_ids: [], ...(extra.purpose !== undefined && { purpose: text(extra.purpose) }) }
+    const about = { usage, cost_usd, ttft_ms: count(own.ttft_ms), duration_ms, attempts: count(llm_call_count) || 1, item_ids: [], ...textField('purpose', extra.purpose) }
     yield this.event({ type: 'step.completed', step: this.steps, model: text(model_name ?? this.document.agent?.model_name), ...about })
   }
 

@@ -19,13 +19,13 @@ interface PagePlace {
 const mostOfText = 64 * 1024
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-/** Text as HTML: no element comes of it, and what would turn or hide letters is shown by its number. */
+/** Text as HTML without elements; invisible characters as numbers. */
 export const safe = (text: string): string => visible(text).replace(/[&<>"']/g, (letter) => entities[letter]!)
 
 /** A changed file and its lines. */
 export const changeText = ({ path, added_lines = 0, removed_lines = 0 }: FileChange): string => `${path} +${added_lines} −${removed_lines}`
 
-/** What the script searches and jumps to: ids in the order of the page, with a few words each and letters for errors, changes and denials. */
+/** The index for the script: ids in order, words, and letters for errors, changes and denials. */
 export class PageIndex {
   private readonly rows: [string, string, string][] = []
 
@@ -114,7 +114,7 @@ function stepHtml(step: StepRecord, place: EntryPlace): string {
 const waitEnd = ({ started_at, answered }: TracedCall): string => new Date((Date.parse(started_at) || 0) + (answered?.wait_ms ?? 0)).toISOString()
 
 function callHtml(call: TracedCall, { index, later, limits }: EntryPlace): string {
-  const { tool, output, bytes, duration_ms, exit_code, error_code, asked, answered } = call
+  const { tool, output, bytes, duration_ms, exit_code, error_code } = call
   const id = `call-${call.call_id.replace(/[^\w-]/g, '_')}`
   const failed = isFailed(call)
   const input = argumentsOf(call)
@@ -122,16 +122,22 @@ function callHtml(call: TracedCall, { index, later, limits }: EntryPlace): strin
   index.add(id, `${tool} ${brief} ${error_code ?? ''}`, `${failed ? 'e' : ''}${call.changes ? 'c' : ''}${isDenied(call) ? 'd' : ''}`)
   const weight = bytes > 0 ? `≈ ${Math.ceil(bytes / 4)} tokens${later > 0 ? ` × ${later} later requests` : ''}` : undefined
   const state = [error_code, exit_code === undefined ? undefined : `exit ${exit_code}`, spanText(duration_ms), weight].filter((one) => one !== undefined)
-  const facts = [
-    ...(asked ? [`Asked by ${asked.policy}: ${asked.reason}`] : []),
-    ...(answered ? [`Answer: ${answered.decision}${answered.scope === undefined ? '' : `, ${answered.scope}`}, after ${spanText(answered.wait_ms)}`] : []),
-    ...(call.effects.length > 0 ? [`Effects: ${call.effects.join(', ')}${call.executor === undefined ? '' : `, run in ${call.executor}`}`] : []),
-    ...(call.changes ?? []).map((change) => `${change.kind} ${changeText(change)}`),
-  ]
+  const facts = factsOf(call)
   const written = safe(JSON.stringify(input, null, 1).slice(0, limits.full ? Infinity : mostOfText))
   const [kind, mark, tone] = failed ? ['call failed', '✗', 'bad'] : ['call', '✓', 'dim']
   return `<details class="${kind}" id="${id}"><summary>${mark} <b>${safe(tool)}</b> <code>${safe(brief.slice(0, 120))}</code> <span class="${tone}">${safe(state.join(' · '))}</span></summary>
 ${facts.length > 0 ? `<p class="dim">${facts.map(safe).join('<br>')}</p>` : ''}<h4>Input</h4><pre>${written}</pre><h4>Output</h4>${outputHtml(output, call, limits)}</details>`
+}
+
+function factsOf({ asked, answered, effects, executor, changes = [] }: TracedCall): string[] {
+  const scope = answered?.scope === undefined ? '' : `, ${answered.scope}`
+  const place = executor === undefined ? '' : `, run in ${executor}`
+  return [
+    ...(asked ? [`Asked by ${asked.policy}: ${asked.reason}`] : []),
+    ...(answered ? [`Answer: ${answered.decision}${scope}, after ${spanText(answered.wait_ms)}`] : []),
+    ...(effects.length > 0 ? [`Effects: ${effects.join(', ')}${place}`] : []),
+    ...changes.map((change) => `${change.kind} ${changeText(change)}`),
+  ]
 }
 
 function outputHtml(output: string | undefined, { spool_path }: TracedCall, { full }: PageLimits): string {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject } from '../../../core/base/index.js'
 import type { FileChange, ThreadEvent, ThreadItem, Usage } from '../base/index.js'
 import type { TracedCall, TracedRun, RunHead, RunPiece, RunTotals, StepRecord, StepText, TurnRecord } from './types.js'
 
@@ -105,7 +105,7 @@ export class RunReducer {
     const { session_id, thread_id, parent_thread_id, model, mode, cwd, version, ts: started_at } = event
     // A process that was killed wrote no end.
     const left = this.end()
-    const head = { session_id, thread_id, ...(parent_thread_id !== undefined && { parent_thread_id }), model, mode, cwd, version, started_at }
+    const head = { session_id, thread_id, ...definedOnly({ parent_thread_id }), model, mode, cwd, version, started_at }
     if (this.totals.runs === 0) Object.assign(this.head, head)
     this.totals.runs += 1
     this.since = started_at
@@ -117,7 +117,7 @@ export class RunReducer {
     const left = this.end()
     const end = {
       at, outcome_code, subtype, verified,
-      ...(result !== undefined && { result }), ...(stop_reason !== undefined && { stop_reason }), ...(verification && { verification }), ...(not_applied && { not_applied }),
+      ...definedOnly({ result, stop_reason }), ...(verification && { verification }), ...(not_applied && { not_applied }),
     }
     this.totals.end = end
     return [...left, { kind: 'run_end', end }]
@@ -143,7 +143,7 @@ export class RunReducer {
     const { step, model, finish_reason, usage, cost_usd = null, ttft_ms = 0, duration_ms = 0, attempts = 1, purpose, ts } = event
     if (purpose === undefined) this.lastStep = step
     addUsage(this.totals, usage, cost_usd)
-    return [this.made({ step, status: 'completed', model, finish_reason, usage, cost_usd, ttft_ms, duration_ms, attempts, ...(purpose !== undefined && { purpose }) }, this.takeCalls(ts), ts)]
+    return [this.made({ step, status: 'completed', model, finish_reason, usage, cost_usd, ttft_ms, duration_ms, attempts, ...definedOnly({ purpose }) }, this.takeCalls(ts), ts)]
   }
 
   private made(about: Omit<StepRecord, 'kind' | 'position' | 'started_at' | 'ended_at' | 'texts' | 'calls'>, calls: TracedCall[], ended_at: string): StepRecord {
@@ -195,7 +195,7 @@ export class RunReducer {
   private strange(item: ThreadItem, at: string): RunPiece[] {
     const { type, id, child_thread_id, agent_name, status, summary, query } = item as unknown as Record<string, string>
     if (type === 'subagent' && child_thread_id !== undefined) {
-      return [{ kind: 'child', at, id: id ?? child_thread_id, thread_id: child_thread_id, name: agent_name ?? '', status: status ?? '', ...(summary !== undefined && { summary }) }]
+      return [{ kind: 'child', at, id: id ?? child_thread_id, thread_id: child_thread_id, name: agent_name ?? '', status: status ?? '', ...definedOnly({ summary }) }]
     }
     // Tools of servers and searches of the web are said by their calls.
     if (type !== 'mcp_tool_call' && query === undefined) this.totals.unknown_events += 1
@@ -205,7 +205,7 @@ export class RunReducer {
   private ended(item: ThreadItem & { type: 'tool_invocation' }, at: string): RunPiece[] {
     const call = this.callNamed(item.call_id) ?? callOf(item, at)
     const { status, outcome, executor } = item
-    Object.assign(call, { status, ended_at: at, arguments: item.arguments, ...(outcome && { outcome }), ...(executor !== undefined && { executor }) })
+    Object.assign(call, { status, ended_at: at, arguments: item.arguments, ...(outcome && { outcome }), ...definedOnly({ executor }) })
     this.totals.calls += 1
     if (isFailed(call)) this.totals.failed_calls += 1
     if (item.origin !== 'harness') {
@@ -230,7 +230,7 @@ export class RunReducer {
     else if (item.type === 'command_execution') call.command = item.command
     else {
       const { output, bytes, is_error, duration_ms, error_code, exit_code, spool_path } = item
-      const more = { ...(error_code !== undefined && { error_code }), ...(exit_code !== undefined && { exit_code }), ...(spool_path !== undefined && { spool_path }) }
+      const more = { ...definedOnly({ error_code, exit_code, spool_path }) }
       Object.assign(call, { output, bytes, is_error, duration_ms }, more)
     }
   }
@@ -251,7 +251,7 @@ export class RunReducer {
       }
       case 'thread.compact_boundary': {
         const { trigger, tokens_before, tokens_after, original_message_count: messages_before, compacted_message_count: messages_after, history_artifact_path: history_path } = event
-        return [{ kind: 'boundary', at, what: 'compaction', trigger, tokens_before, tokens_after, messages_before, messages_after, ...(history_path !== undefined && { history_path }) }]
+        return [{ kind: 'boundary', at, what: 'compaction', trigger, tokens_before, tokens_after, messages_before, messages_after, ...definedOnly({ history_path }) }]
       }
       case 'context.reset': return [{ kind: 'boundary', at, what: 'reset', trigger: event.trigger }]
       case 'permission.requested':
@@ -274,7 +274,7 @@ export class RunReducer {
 function callOf({ id, call_id, tool_call_id, tool_name, arguments: given, effects, status }: ThreadItem & { type: 'tool_invocation' }, at: string): TracedCall {
   return {
     call_id, item_id: id, tool: tool_name, effects: Array.isArray(effects) ? effects : [], status, started_at: at, ended_at: at, duration_ms: 0, bytes: 0, is_error: false,
-    ...(tool_call_id !== undefined && { tool_call_id }), ...(given !== undefined && { arguments: given }),
+    ...definedOnly({ tool_call_id, arguments: given }),
   }
 }
 

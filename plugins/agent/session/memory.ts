@@ -3,7 +3,7 @@ import type { GroundedFact, TaskMemory } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { messageText, type ConversationState } from './state.js'
 
-/** What a session remembers of itself, `manifests/schema/session_memory_envelope.1.json`: enough to go on with, far less than the conversation. */
+/** The memory of a session, `manifests/schema/session_memory_envelope.1.json`. */
 export interface SessionMemoryEnvelope {
   session_id: string
   schema_version: 3
@@ -32,6 +32,9 @@ const mostFiles = 200
 /** The memory of a session as its journal and its queue have it. */
 export function envelopeOf(state: ConversationState, session_id: string, pending: readonly { id: string; text: string }[], now: number, task: TaskMemory = {}): SessionMemoryEnvelope {
   const { summary, first_prompt, touched, applied, history_path } = state
+  const { task_summary, spec_summary = null, evaluation_summary = null, verification_summary = null } = task
+  const { constraints = [], grounded_facts = [], touched_files = [], open_questions = [] } = task
+  const { verification_todo = [], delegation_notes = [] } = task
   const last = state.messages.findLast(({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'text'))
   const text = [summary.goal, ...summary.done, summary.critical_context].filter(Boolean).join('\n')
   return {
@@ -39,16 +42,16 @@ export function envelopeOf(state: ConversationState, session_id: string, pending
     schema_version: 3,
     summary: (text || (last ? messageText(last) : '')).slice(0, 2000) || null,
     objective: first_prompt.slice(0, 500) || null,
-    task_summary: (task.task_summary ?? [...summary.in_progress, ...summary.next_steps].join('\n')).slice(0, 1000) || null,
-    spec_summary: task.spec_summary ?? null,
-    evaluation_summary: task.evaluation_summary ?? null,
-    verification_summary: task.verification_summary ?? null,
-    constraints: [...new Set([...(task.constraints ?? []), ...summary.constraints])].slice(0, most),
-    grounded_facts: [...summary.facts, ...(task.grounded_facts ?? [])].slice(-most),
-    touched_files: [...new Set([...(task.touched_files ?? []), ...touched])].slice(-mostFiles),
-    open_questions: [...summary.open_questions, ...(task.open_questions ?? [])].slice(-most),
-    verification_todo: (task.verification_todo ?? []).slice(0, most),
-    delegation_notes: (task.delegation_notes ?? []).slice(-most),
+    task_summary: (task_summary ?? [...summary.in_progress, ...summary.next_steps].join('\n')).slice(0, 1000) || null,
+    spec_summary,
+    evaluation_summary,
+    verification_summary,
+    constraints: [...new Set([...constraints, ...summary.constraints])].slice(0, most),
+    grounded_facts: [...summary.facts, ...grounded_facts].slice(-most),
+    touched_files: [...new Set([...touched_files, ...touched])].slice(-mostFiles),
+    open_questions: [...summary.open_questions, ...open_questions].slice(-most),
+    verification_todo: verification_todo.slice(0, most),
+    delegation_notes: delegation_notes.slice(-most),
     pending_intents: pending.map(({ id, text }) => ({ id, text })),
     applied_intent_ids: applied,
     history_artifact_path: history_path ?? null,
@@ -56,7 +59,7 @@ export function envelopeOf(state: ConversationState, session_id: string, pending
   }
 }
 
-/** Writes down what the session remembers of itself; `archive` is the name under which histories keep it too. */
+/** Saves the memory of a session; `archive` is its name among histories. */
 export async function saveMemory(thread: Conversation, archive?: string): Promise<void> {
   const { state, session_id, queue, providers, store, settings } = thread
   const text = withoutValues(JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now(), thread.remembered())))

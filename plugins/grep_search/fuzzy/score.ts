@@ -14,7 +14,7 @@ export function scorer(pattern: string, threshold: number, case_sensitive: boole
   // No longer span can reach the threshold.
   const longest = Math.min(widest * length, reachable > 0 ? Math.floor((weight.dense * length) / reachable + 1e-9) : Infinity)
   const pair = weight.adjacent / Math.max(1, length - 1)
-  const start = weight.wordStart / length
+  const startBonus = (text: string, at: number) => (startsWord(text, at) ? weight.wordStart / length : 0)
   return (line) => {
     const text = fold(line)
     // Folding may change the length of a few letters; then starts of words are told by the folded text.
@@ -31,14 +31,14 @@ export function scorer(pattern: string, threshold: number, case_sensitive: boole
     const end = Math.min(text.length, from + longest)
     // For the pattern's part so far: the best bonus with its last character at each place; -1 where it cannot stand.
     let bonus = new Float64Array(end - from).fill(-1)
-    bonus[0] = startsWord(original, from) ? start : 0
+    bonus[0] = startBonus(original, from)
     for (let at = 1; at < length; at++) {
       const next = new Float64Array(end - from).fill(-1)
       let before = -1
       for (let place = at; place < end - from; place++) {
         const last = bonus[place - 1]!
         if (text[from + place] === wanted[at] && (before >= 0 || last >= 0)) {
-          next[place] = Math.max(before, last < 0 ? -1 : last + pair) + (startsWord(original, from + place) ? start : 0)
+          next[place] = Math.max(before, last < 0 ? -1 : last + pair) + startBonus(original, from + place)
         }
         before = Math.max(before, last)
       }

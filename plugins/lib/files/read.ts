@@ -1,4 +1,4 @@
-import { fail, sha256, VtError, type Call, type Result } from '../../../core/base/index.js'
+import { definedOnly, fail, sha256, VtError, type Call, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { cutAtCodePoint, decodeBytes, headBytes, nextCall, pluralized, recognise, short, type TextForm } from '../base/index.js'
 import { listing, missingPath } from './missing.js'
@@ -61,17 +61,11 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: TextForm, wa
   const page = await pageOf(source, index, first, asked, max)
   const { text: content, lossy } = decodeBytes(page.bytes, 'utf-8')
   const hash = hashOfText(text, index)
-  reads.remember(file.resolved, { stat: file.stat, ...(hash && { hash }), ...(whole && { bytes: whole }) })
+  reads.remember(file.resolved, { stat: file.stat, ...definedOnly({ hash, bytes: whole }) })
 
-  const { page_size_lines, end_line, max_bytes } = call.input
   const next = page.cut
     ? again(call, { offset_bytes: await fileOffset(text, form, page.end) })
-    : again(call, {
-        offset_lines: page.last + 1,
-        ...(page_size_lines !== undefined && { page_size_lines }),
-        ...(end_line !== undefined && (page.last < end_line ? { end_line } : { page_size_lines: Math.min(size!, 20_000) })),
-        ...(max_bytes !== undefined && { max_bytes }),
-      })
+    : again(call, linesAfter(call.input, page.last, size))
   const output = {
     content,
     encoding: form.encoding,
@@ -79,19 +73,26 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: TextForm, wa
     start_line: first,
     end_line: page.last,
     total_lines: total,
-    ...(hash && { hash }),
+    ...definedOnly({ hash }),
     ...((lossy || text.lossy) && { lossy: true }),
     eol: index.eol,
     bom: form.bom > 0,
   }
-  const more = page.cut || page.last < total
-  const answer = fileAnswer(file, output, `lines ${first}-${page.last} of ${total}`, more ? next : undefined)
+  const hasMore = page.cut || page.last < total
+  const answer = fileAnswer(file, output, `lines ${first}-${page.last} of ${total}`, hasMore ? next : undefined)
   if (want !== everything) return answer
-  // What nobody asked a part of is whole as a value; a model is shown its beginning.
+  // Without a range the value is whole; its text is the beginning.
   const wide = (byte: number) => form.bom + 2 * page.bytes.toString('utf8', 0, byte).length
   const shown = firstLines(page.bytes, (byte) => (form.encoding === 'utf-8' ? text.from + byte : wide(byte)))
-  const rest = shown.lines < page.last ? `[lines 1-${shown.lines} of ${total}; next offset_lines=${shown.lines + 1}]` : answer.text!.slice(content.length)
-  return { ...answer, text: shown.text + rest }
+  const more = `[lines 1-${shown.lines} of ${total}; next offset_lines=${shown.lines + 1}]`
+  return { ...answer, text: shown.text + (shown.lines < page.last ? more : answer.text!.slice(content.length)) }
+}
+
+/** The range that continues a read after its last line. */
+function linesAfter({ page_size_lines, end_line, max_bytes }: ReadInput, last: number, size?: number): JsonObject {
+  const ends = end_line === undefined || last < end_line
+  const range = ends ? definedOnly({ page_size_lines, end_line }) : { page_size_lines: Math.min(size!, 20_000) }
+  return { offset_lines: last + 1, ...range, ...definedOnly({ max_bytes }) }
 }
 
 /** The first bytes of a text that is longer than asked for. */

@@ -51,14 +51,8 @@ export async function undo(whole: OpenWorkspace, { folder, checkpoint }: Undoabl
 /** The operation that takes a step back; what is no file is put back at once. */
 async function putBack(workspace: Workspace, step: Step, kept: string): Promise<Operation | undefined> {
   switch (step.op) {
-    case 'write': {
-      const { path, before, after } = step
-      const now = await versionAt(workspace, path)
-      // A change may be one of the mode alone.
-      if (now?.sha256 === before?.sha256 && (now === undefined || (now.stat.mode & 0o7777) === before?.mode)) return undefined
-      if (now?.sha256 !== after) throw changed(path)
-      return before ? { ...(await restored(workspace, path, kept, before)), over: now } : { op: 'remove', path, over: now }
-    }
+    case 'write':
+      return putBackWritten(workspace, step, kept)
     case 'remove': {
       const { path, before } = step
       const now = await versionAt(workspace, path)
@@ -68,17 +62,8 @@ async function putBack(workspace: Workspace, step: Step, kept: string): Promise<
       if (await workspace.stat(kept)) await workspace.rename(kept, step.path)
       else if (!(await workspace.stat(step.path))) throw problem('VT_FILE_IO', { path: step.path, reason: 'what was kept of it is gone' })
       return undefined
-    case 'rename': {
-      const { from, to, before } = step
-      // Cut short between the two steps of a move: the file has both names.
-      if (await sameEntry(workspace, from, to)) await workspace.remove(to)
-      // Already back: the old name is taken, and the new one holds what it held, be it nothing.
-      const back = (await workspace.stat(from)) !== undefined
-      const now = back ? await versionAt(workspace, to) : undefined
-      if (back && now?.sha256 === before?.sha256) return undefined
-      if (!back || now) await workspace.rename(to, from)
-      return before && restored(workspace, to, kept, before)
-    }
+    case 'rename':
+      return putBackRenamed(workspace, step, kept)
     case 'create': {
       if (!(await workspace.stat(step.path))) return undefined
       const { entries, bytes } = await workspace.measure(step.path)
@@ -87,6 +72,29 @@ async function putBack(workspace: Workspace, step: Step, kept: string): Promise<
       return undefined
     }
   }
+}
+
+type PutBack = Promise<Operation | undefined>
+type StepOf<Op extends Step['op']> = Extract<Step, { op: Op }>
+
+async function putBackWritten(workspace: Workspace, { path, before, after }: StepOf<'write'>, kept: string): PutBack {
+  const now = await versionAt(workspace, path)
+  // A change may be one of the mode alone.
+  const hasMode = now === undefined || (now.stat.mode & 0o7777) === before?.mode
+  if (now?.sha256 === before?.sha256 && hasMode) return undefined
+  if (now?.sha256 !== after) throw changed(path)
+  return before ? { ...(await restored(workspace, path, kept, before)), over: now } : { op: 'remove', path, over: now }
+}
+
+async function putBackRenamed(workspace: Workspace, { from, to, before }: StepOf<'rename'>, kept: string): PutBack {
+  // After a move that was cut short the file has both names.
+  if (await sameEntry(workspace, from, to)) await workspace.remove(to)
+  // Already back: the old name is taken, and the new one holds what it held, be it nothing.
+  const back = (await workspace.stat(from)) !== undefined
+  const now = back ? await versionAt(workspace, to) : undefined
+  if (back && now?.sha256 === before?.sha256) return undefined
+  if (!back || now) await workspace.rename(to, from)
+  return before && restored(workspace, to, kept, before)
 }
 
 async function sameEntry(workspace: Workspace, one: string, other: string): Promise<boolean> {

@@ -25,13 +25,15 @@ export function hookInput(event: HookEvent, { root, session, mode }: HookEnviron
 export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonObject, environment: HookEnvironment): Promise<HookOutput> {
   const event = payload['hook_event_name'] as HookEvent
   const input = group.dialect === 'gemini' ? { ...payload, hook_event_name: inGemini(event) } : payload
-  const seconds = Math.min(600, Math.max(1, entry.timeout_secs ?? entry.timeout ?? (event === 'SessionEnd' ? 2 : 60)))
+  const seconds = secondsOf(entry, event)
   const failed = (reason: string, how: { exited?: true } = {}): HookOutput => ({ kind: 'failed', reason: `The hook \`${shownHook(entry)}\` ${reason}.`, ...how })
   const type = entry.type ?? 'command'
   if (entry.withheld !== undefined) return { kind: 'failed', reason: entry.withheld }
   try {
-    if (type === 'command') await haveTranscript(environment.root, environment.home, environment.session)
-    if (type === 'command') requireStanding(environment.root, group.by ?? { id: 'hooks', layer: group.layer ?? 'user' }, group.by ? undefined : 'hooks')
+    if (type === 'command') {
+      await haveTranscript(environment.root, environment.home, environment.session)
+      requireAgreed(group, environment.root)
+    }
     if (type === 'command' && entry.command) return await command(await ready(entry, group, environment), input, environment, seconds, failed)
     if (type === 'http' && entry.url) {
       const { post } = await import('./http.js')
@@ -45,6 +47,16 @@ export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonO
     const way = error instanceof VtError ? ` ${error.problem.hint}` : ''
     return failed(`failed: ${(error as Error).message}${way}`.replace(/\.$/, ''))
   }
+}
+
+function secondsOf({ timeout_secs, timeout }: HookEntry, event: HookEvent): number {
+  const usual = event === 'SessionEnd' ? 2 : 60
+  return Math.min(600, Math.max(1, timeout_secs ?? timeout ?? usual))
+}
+
+function requireAgreed({ by, layer = 'user' }: HookGroup, root: string): void {
+  if (by) requireStanding(root, by, undefined)
+  else requireStanding(root, { id: 'hooks', layer }, 'hooks')
 }
 
 type Failed = (reason: string, how?: { exited?: true }) => HookOutput
@@ -64,7 +76,7 @@ async function command({ command, args: declared, env, cwd, base }: Ready, input
   return readAnswer(ended.exit_code, ended.stdout.toString().trim(), ended.stderr.toString().trim(), failed)
 }
 
-/** `{"async": true}` as its first line: the program goes on by itself, and has nothing to say to the event. */
+/** `{"async": true}` as its first line: the program runs on and does not answer the event. */
 function saysAsync(stdout: Buffer): boolean {
   const line = /^\s*(\{[^\n]{0,1000})\n/.exec(stdout.subarray(0, 2000).toString())?.[1]
   try {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { join } from 'node:path'
+import type { Document } from 'yaml'
 import { isObject, type JsonObject } from '../../../core/base/index.js'
 import { ownText, type FileDraft } from './draft.js'
 
@@ -16,27 +17,34 @@ export const settingsFile = (folder: string): string => ['yaml', 'yml', 'json', 
 export async function settingsDraft(file: string, values: Readonly<Record<string, unknown>>): Promise<FileDraft> {
   const before = ownText(file)
   if (!/\.(ya?ml|json)$/.test(file)) throw new Error('it is written in code')
-  const { parseDocument, isMap, Document } = await import('yaml')
-  const tree = before === undefined || before.trim() === '' ? new Document({}) : parseDocument(before)
+  const yaml = await import('yaml')
+  const { parseDocument, isMap } = yaml
+  const tree = before?.trim() ? parseDocument(before) : new yaml.Document({})
   if (tree.errors.length > 0) throw new Error('it cannot be read')
   if (tree.contents !== null && !isMap(tree.contents)) throw new Error('it holds no settings')
   const was = (tree.toJS() ?? {}) as JsonObject
-  for (const [path, value] of Object.entries(values)) {
-    const keys = path.split('.')
-    const holder = keys.slice(0, -1).findIndex((_, at) => tree.hasIn(keys.slice(0, at + 1)) && !isMap(tree.getIn(keys.slice(0, at + 1), true)))
-    if (holder >= 0) throw new Error(`'${keys.slice(0, holder + 1).join('.')}' holds no settings`)
-    if (value !== undefined) tree.setIn(keys, tree.createNode(value))
-    // What is empty then goes as well.
-    else for (let at = keys.length; at > 0 && (at === keys.length || emptyMap(tree.getIn(keys.slice(0, at), true), isMap)); at--) tree.deleteIn(keys.slice(0, at))
-  }
+  for (const [path, value] of Object.entries(values)) setValue(tree, path.split('.'), value, isMap)
   const wanted = Object.entries(values).reduce((all, [path, value]) => changed(all, path.split('.'), value), was)
   const empty = Object.keys(wanted).length === 0 && !before?.includes('#')
-  const after = empty && before !== undefined ? undefined : file.endsWith('.json') ? `${JSON.stringify(wanted, null, 2)}\n` : tree.toString({ lineWidth: 0 })
+  const text = file.endsWith('.json') ? `${JSON.stringify(wanted, null, 2)}\n` : tree.toString({ lineWidth: 0 })
+  const after = empty && before !== undefined ? undefined : text
   if (after !== undefined && !isDeepStrictEqual(parseDocument(after).toJS() ?? {}, wanted)) throw new Error('it cannot be changed without changing something else in it')
   return { file, before, after }
 }
 
-const emptyMap = (node: unknown, isMap: (node: unknown) => boolean): boolean => isMap(node) && (node as { items: unknown[] }).items.length === 0
+type IsMap = (node: unknown) => boolean
+
+function setValue(tree: Document, keys: readonly string[], value: unknown, isMap: IsMap): void {
+  const nodeAt = (length: number): unknown => tree.getIn(keys.slice(0, length), true)
+  const holder = keys.slice(0, -1).findIndex((_, at) => tree.hasIn(keys.slice(0, at + 1)) && !isMap(nodeAt(at + 1)))
+  if (holder >= 0) throw new Error(`'${keys.slice(0, holder + 1).join('.')}' holds no settings`)
+  if (value !== undefined) return tree.setIn(keys, tree.createNode(value))
+  tree.deleteIn(keys)
+  // Maps that are empty without the value go as well.
+  for (let at = keys.length - 1; at > 0 && emptyMap(nodeAt(at), isMap); at--) tree.deleteIn(keys.slice(0, at))
+}
+
+const emptyMap = (node: unknown, isMap: IsMap): boolean => isMap(node) && (node as { items: unknown[] }).items.length === 0
 
 function changed(value: JsonObject, [key, ...rest]: string[], wanted: unknown): JsonObject {
   const { [key!]: before, ...others } = value

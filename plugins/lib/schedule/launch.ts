@@ -1,13 +1,13 @@
 import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { programFile, writeStateSync } from '../../../core/base/index.js'
+import { definedOnly, programFile, writeStateSync } from '../../../core/base/index.js'
 import { identityOf } from '../../../core/trust/index.js'
 import { runProgram } from '../process/index.js'
 import type { RunClaim } from './claims.js'
 import type { RunEnd } from './ledger.js'
 import type { ScheduledTask } from './types.js'
 
-/** Where runs are done: the user's `.vtcode` folder, and what they see of the environment beside what every program sees. */
+/** The folder `.vtcode` of the user, and further variables that runs see. */
 export interface RunPlace {
   home: string
   env: Record<string, string>
@@ -15,7 +15,7 @@ export interface RunPlace {
 
 const mostStderr = 1024 * 1024
 
-/** Does a run as a process `vtcode exec` of its own, in its workspace. It is a success if the program says so and its last event says so too. */
+/** Runs `vtcode exec` in the workspace. A success needs the exit code and the last event. */
 export async function launchRun(task: ScheduledTask, { dir }: Pick<RunClaim, 'dir'>, signal: AbortSignal, { home, env }: RunPlace): Promise<RunEnd> {
   const answer = join(dir, 'last-message.txt')
   if (task.action.kind === 'reminder') {
@@ -57,10 +57,10 @@ function workspaceFault({ workspace, workspace_id }: ScheduledTask): string | un
   return identityOf(workspace) === workspace_id ? undefined : `VT_SCHED_WORKSPACE: ${workspace} is another folder than it was when the schedule was created. ${hint}`
 }
 
-/** What an exit code and the log of events say together: a success is one of both, and a log that does not end with the end of a run is none. */
+/** Joins exit code and log: a success is one of both, and a log without the end of a run is none. */
 export function runOutcome(exit_code: number | undefined, log: string): RunEnd {
   const subtype = lastSubtype(log)
-  const known = { ...(exit_code !== undefined && { exit_code }), ...(subtype !== undefined && { subtype }) }
+  const known = { ...definedOnly({ exit_code, subtype }) }
   if (exit_code === 0 && subtype === 'success') return { status: 'success', ...known }
   const early = exit_code === 0 ? 'The log of its events has no end.' : `The program ended with ${exit_code ?? 'a signal'} before its run did; stderr.txt says why.`
   if (subtype === undefined) return { status: 'failed', reason: early, ...known }

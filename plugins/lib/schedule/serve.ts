@@ -8,7 +8,7 @@ import type { TaskFault, TaskStore } from './store.js'
 /** The clock may be set at any time: due times are compared with it at least this often. */
 const longest_ms = 30_000
 
-/** Serves schedules until the signal aborts, or with `once` until nothing is due and nothing runs. Returns when all its runs have ended. */
+/** Serves schedules until the signal aborts, or with `once` until nothing is due. Waits for its runs. */
 export async function serveSchedules(scheduler: Scheduler, store: TaskStore, { signal, once = false, fault }: { signal: AbortSignal; once?: boolean; fault: (fault: TaskFault) => void }): Promise<void> {
   makeFolder(store.tasks, 0o700)
   let wake = (): void => {}
@@ -24,9 +24,9 @@ export async function serveSchedules(scheduler: Scheduler, store: TaskStore, { s
   scheduler.load().forEach(fault)
   try {
     while (!signal.aborted) {
-      const next = scheduler.tick()
-      if (once && !scheduler.busy && (next === undefined || next > Date.now())) return
-      const wait = once ? 50 : Math.min(longest_ms, Math.max(0, (next ?? Number.POSITIVE_INFINITY) - Date.now()))
+      const next = scheduler.tick() ?? Number.POSITIVE_INFINITY
+      if (once && !scheduler.busy && next > Date.now()) return
+      const wait = once ? 50 : Math.min(longest_ms, Math.max(0, next - Date.now()))
       const { promise, resolve } = awaited()
       const timer = setTimeout(resolve, wait)
       wake = resolve

@@ -21,7 +21,7 @@ export interface WantedMatches {
 const seconds = 20
 /** In more than this the engine counts lines faster than we do, its start included. */
 const mostBytes = 1_048_576
-/** In a larger file a line may be so long that the engine takes longer to write it down than we to find it. */
+/** In a larger file the engine may take longer to write a line than we to find it. */
 const hugeBytes = 67_108_864
 const mostSubmatches = 100
 /** The bytes of all matches of one line that are kept as text. */
@@ -47,26 +47,26 @@ export async function matchPositions(context: Context, pattern: Pattern, files: 
   const lost = huge.find((file) => !found.has(file))
   if (lost) throw tooMany(lost.handle.path)
   const others = files.filter((file) => !found.has(file))
-  if (others.length > 0) {
-    const asked = await matches(context, pattern, others)
-    if (!asked) return undefined
-    for (const [index, file] of others.entries()) {
-      const places = asked[index]!
-      // The engine writes a line down with all of its matches: where that is too long to be kept, the matches are asked for alone.
-      const alone = places.length < file.limit && !spansLines(pattern) ? await bareMatches(context, pattern, file) : undefined
-      if (alone === 'too many') throw tooMany(file.handle.path)
-      found.set(file, alone && alone.length > places.length ? alone : places)
-    }
-  }
+  const asked = others.length > 0 ? await matches(context, pattern, others) : []
+  if (!asked) return undefined
+  for (const [at, file] of others.entries()) found.set(file, await moreMatches(context, pattern, file, asked[at]!))
   return files.map((file) => found.get(file)!)
 }
 
-/** The pattern, if it is text that means itself: then starting a program for one file can be spared. */
+/** Asks for the matches alone where the engine wrote too few: a line with all its matches may be too long to keep. */
+async function moreMatches(context: Context, pattern: Pattern, file: WantedMatches, places: MatchPosition[]) {
+  if (places.length >= file.limit || spansLines(pattern)) return places
+  const alone = await bareMatches(context, pattern, file)
+  if (alone === 'too many') throw tooMany(file.handle.path)
+  return alone && alone.length > places.length ? alone : places
+}
+
+/** The pattern as plain text: then no program has to be started for one file. */
 function plainText({ patterns, literal, case_sensitive }: Pattern): Plain | undefined {
   const [text = '', ...others] = patterns
   if (others.length > 0 || text.includes('\n') || (!literal && /[\\^$.|?*+()[\]{}]/.test(text))) return undefined
   const fold = !(case_sensitive ?? text !== text.toLowerCase())
-  // Beyond ASCII the engine folds more letters than we do (the Kelvin sign to k, the long s to s): then the counts have to agree.
+  // Beyond ASCII the engine folds more letters than we do: then the counts have to agree.
   return fold ? { text: text.toLowerCase(), fold, exact: /^[^ks\u0080-\uffff]*$/i.test(text) } : { text, fold, exact: true }
 }
 
@@ -90,7 +90,7 @@ async function occurrences(context: Context, { text, fold, exact }: Plain, { sou
   let current: MatchPosition | undefined
   for (let at = 0; at < source.bytes; at += step) {
     context.signal.throwIfAborted()
-    // The overlap finds what lies across the border; an occurrence that starts in it belongs to the next step.
+    // The overlap finds matches across the border; one that starts in it belongs to the next step.
     const raw = await source.read(at, step + needle.length - 1)
     const bytes = fold ? lower(raw) : raw
     const end = Math.min(step, bytes.length)
@@ -157,7 +157,7 @@ async function matches(context: Context, pattern: Pattern, files: WantedMatches[
   return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
 }
 
-/** The places in a huge file, told without the lines that they are in; `too many` where the engine cannot note those of one line. */
+/** The matches in a huge file without their lines; `too many` where the engine cannot note them. */
 async function bareMatches(context: Context, pattern: Pattern, { handle, skip, limit }: WantedMatches): Promise<MatchPosition[] | 'too many' | undefined> {
   const places: MatchPosition[] = []
   const most = skip + limit
@@ -190,7 +190,7 @@ const tooMany = (path: string) =>
   slotRefusal('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, { hint: 'Look for less: a pattern that matches fewer times in a line.' })
 const tooSlow = () => slotRefusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
 
-/** Whether an open file has what was told of it under its name, byte for byte where it would be shown. */
+/** Whether an open file still has these bytes where the match is shown. */
 export async function holdsMatch(source: TextSource, { offset, submatches }: MatchPosition): Promise<boolean> {
   if (offset > 0 && (await source.read(offset - 1, 1))[0] !== 10) return false
   for (const { start, end, text } of submatches) {

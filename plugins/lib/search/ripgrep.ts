@@ -18,13 +18,13 @@ export interface WalkOptions extends Chosen {
   max_depth?: number
 }
 export interface RipgrepEnd extends Ended {
-  /** What ripgrep complained about, in its words; entries that vanished during the walk are no complaint. */
+  /** The complaints of ripgrep, without entries that vanished during the walk. */
   complaints: string[]
 }
 
 /** No search opens a larger file unless it is named. */
 export const largestSearched = 256 * 1024 * 1024
-/** No structural search parses a larger file unless it is named: a parser takes hundreds of times the memory of what it reads. */
+/** The largest file that is parsed unless named: a parser takes hundreds of times its size. */
 export const largestParsed = 8 * 1024 * 1024
 /** What the parser of one large file may take: it was named, but the machine is not its own. */
 export const parserMemory = 1024 ** 3
@@ -43,7 +43,7 @@ export const walkLimits = { entries: 200_000, depth: 64, seconds: 10 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */
 const leftOut = ['.git', 'node_modules', '.vtcode']
 
-/** The program, or `undefined` where its package brings none for this platform. VTCODE_RIPGREP_BIN names another. */
+/** The program; `undefined` without a package for this platform. VTCODE_RIPGREP_BIN names another. */
 export async function ripgrepPath(): Promise<string | undefined> {
   const chosen = process.env['VTCODE_RIPGREP_BIN']
   if (chosen) return chosen
@@ -57,7 +57,7 @@ export async function ripgrepPath(): Promise<string | undefined> {
 /** Bytes that a walk may take: files are read in pieces or up to a size, several at a time. */
 const mostOfWalk = 256 * 1024 ** 2
 
-/** A walk that neither writes, reads nor computes for so long waits for a pipe in the place of an ignore file. */
+/** An idle walk of that length waits for a pipe in the place of an ignore file. */
 const STALL_MS = 2000
 
 /**
@@ -74,31 +74,39 @@ export async function ripgrep(
   const file = await ripgrepPath()
   if (!file) return undefined
   const complaints: string[] = []
-  // What it says to itself may have several lines, of which the first is marked.
-  let log = false
-  const stderr = lines((line) => {
-    const text = line.toString()
-    if (text.startsWith('rg: ')) log = text.startsWith('rg: DEBUG|')
-    if (log) onLog?.(text)
-    else if (complaints.length < 100 && !/No such file or directory \(os error 2\)$/.test(text)) complaints.push(text.replace(/^rg: /, ''))
-  })
+  const stderr = lines(stderrReader(complaints, onLog))
   const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
   const isWalk = where !== 'named files'
   const cwd = isWalk ? where.ref : '/'
   const program = { file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }
-  // In a folder it reads ignore files too, of any size: what a repository calls `.gitignore` may be a link to a device.
-  const own = limits.burden === undefined && isWalk ? { burden: { read: Infinity, resident: mostOfWalk } } : {}
-  const hasReadLimit = limits.burden !== undefined && limits.burden.read !== Infinity
+  // An ignore file of a repository may be a link to a device.
+  const isUnlimited = isWalk && limits.burden === undefined
+  const own = isUnlimited ? { burden: { read: Infinity, resident: mostOfWalk } } : {}
   using stall = watchStall(isWalk && watchable, { ...limits, ...own }, onStdout)
   const ended = await runProgram(program, stall.limits, stall.take, stderr.take).catch((error: unknown) => {
     if (!stall.found()) throw error
   })
-  // One that died has told a part at best: a signal that was not ours, a fault of its own. Nobody may take that for an answer.
-  const heavy = ended?.overburdened && isWalk && !hasReadLimit && (own.burden !== undefined || stall.silent())
-  if (!ended || heavy || (endedByItself(ended) && ![0, 1, 2].includes(ended.exit_code ?? -1))) return undefined
+  // A program that died reported a part at best, which is no answer.
+  const isSilentWalk = isWalk && limits.burden?.read === Infinity && stall.silent()
+  const heavy = ended?.overburdened && (isUnlimited || isSilentWalk)
+  if (!ended || heavy || hasDied(ended)) return undefined
   stderr.end()
   return { ...ended, complaints }
 }
+
+function stderrReader(complaints: string[], onLog?: (line: string) => void): (line: Buffer) => void {
+  // A debug message may have several lines, of which the first is marked.
+  let log = false
+  return (line) => {
+    const text = line.toString()
+    if (text.startsWith('rg: ')) log = text.startsWith('rg: DEBUG|')
+    if (log) onLog?.(text)
+    else if (complaints.length < 100 && !noFile.test(text)) complaints.push(text.replace(/^rg: /, ''))
+  }
+}
+const noFile = /No such file or directory \(os error 2\)$/
+
+const hasDied = (ended: Ended): boolean => endedByItself(ended) && ![0, 1, 2].includes(ended.exit_code ?? -1)
 
 /** Ends a program that does nothing any more; where the system does not show what it does, never. */
 function watchStall(isWatched: boolean, limits: ProcessLimits, onStdout: Consumer) {
@@ -150,7 +158,7 @@ export async function withWalk<T>(
   // Also those that begin with a dot: a rule of an ignore file would bring them back, as `!.*` does.
   const { globs = [] } = discovery
   for (const name of leftOutBelow(directory.path, globs)) flags.push('-g', `!**/${name}`)
-  // A glob that chooses would bring ignored files back: it becomes a rule, which no other rule yields to. Here it is only read for faults.
+  // A glob that selects becomes an ignore rule, because it would bring ignored files back. Here only its faults count.
   for (const glob of globs) flags.push(choose(globs) ? '--pre-glob' : '-g', glob)
   const own = discovery.include_ignored ? undefined : await ownRules(workspace, directory.resolved)
   const rules = [...narrowing(discovery), ...(own === undefined ? [] : [own])]
@@ -164,7 +172,7 @@ export async function withWalk<T>(
   }
 }
 
-/** Ignore rules that leave what globs choose, or what has one of the extensions; all others go before them. */
+/** Ignore rules that keep what globs or extensions select; all others go before them. */
 function narrowing({ globs = [], file_extensions = [], include_hidden }: WalkOptions): string[] {
   const chosen = choose(globs) ? globs.map((glob) => (glob.startsWith('!') ? glob.slice(1) : `!${glob}`)) : file_extensions.map((extension) => `!*.${literal(extension.replace(/^\./, ''))}`)
   // What a rule keeps is kept though its name begins with a dot.
@@ -179,7 +187,7 @@ export function leftOutBelow(path: string, globs: string[] = []): string[] {
 
 const literal = (text: string): string => text.replace(/[\\*?[\]{},!]/g, '\\$&')
 
-/** The rules of `.vtcodegitignore` as they read from `path`: ripgrep takes those of an ignore file relative to its working folder. */
+/** The rules of `.vtcodegitignore` relative to `path`, as ripgrep takes them. */
 async function ownRules(workspace: Workspace, path: string): Promise<string | undefined> {
   const text = await workspace.text('.vtcodegitignore', { max_bytes: 1_048_576 }).catch(gone)
   if (text === undefined || path === '.') return text
@@ -189,7 +197,7 @@ async function ownRules(workspace: Workspace, path: string): Promise<string | un
     .join('\n')
 }
 
-/** One rule of the root as a rule of the directory `path`; `undefined` if it says nothing about what lies below. */
+/** A rule of the root as a rule of `path`; `undefined` if it concerns nothing below. */
 function rebase(line: string, path: string): string | undefined {
   const [, not, rule] = /^(!?)(.*)$/.exec(line)!
   const anchored = /\/(?=.)/.test(rule!.trimEnd())

@@ -25,7 +25,7 @@ interface Copy {
   file: string
   at: number
 }
-/** Bytes of many files that are written as one: each file that is on disk for certain costs milliseconds. */
+/** Many files written as one: each sync to disk costs milliseconds. */
 interface Pack {
   file: string
   parts: Buffer[]
@@ -97,7 +97,7 @@ export class FileSnapshots {
     this.noted = text
   }
 
-  /** The copies are of use while commands run; checkpoints have names of their own for what they keep. */
+  /** Removes the copies; checkpoints have names of their own for what they keep. */
   async close(): Promise<void> {
     if (this.noted !== '') await this.workspace.remove(this.folder, { recursive: true }).catch(() => {})
   }
@@ -138,15 +138,19 @@ export class FileSnapshots {
     return own
   }
 
+  /** A link or a folder in the place of a file: that file is gone. */
+  private async fileAt(path: string): Promise<EntryStat | undefined> {
+    const found = await this.workspace.stat(path).catch(() => undefined)
+    return found?.kind === 'file' ? found : undefined
+  }
+
   private async compare(known: Known, id: string): Promise<WatchedChange[]> {
     const steps: Step[] = []
     const kept: string[] = []
     const changes: WatchedChange[] = []
     for (const [path, copy] of known) {
-      // A link or a folder in the place of a file: that file is gone.
-      const stat = await this.workspace.stat(path).then((found) => (found?.kind === 'file' ? found : undefined), () => undefined)
-      const same = copy ? stat !== undefined && sameVersion(stat, copy.stat) && stat.mode === copy.stat.mode : stat === undefined
-      if (same) continue
+      const stat = await this.fileAt(path)
+      if (isUnchanged(copy, stat)) continue
       const before = copy && { sha256: copy.sha256, mode: copy.stat.mode & 0o7777, bytes: copy.stat.bytes }
       if (!stat) steps.push({ op: 'remove', path, before: before! })
       else {
@@ -161,6 +165,9 @@ export class FileSnapshots {
     return changes
   }
 }
+
+const isUnchanged = (copy: Copy | undefined, stat: EntryStat | undefined): boolean =>
+  copy && stat ? sameVersion(stat, copy.stat) && stat.mode === copy.stat.mode : !copy && !stat
 
 function knownIn(text: string): Known {
   const numbers = new Set(['mtime_ns', 'dev', 'ino'])

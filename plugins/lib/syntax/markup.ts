@@ -1,6 +1,7 @@
 import type { SgNode } from '@ast-grep/napi'
 import { pauses } from '../base/index.js'
-import { shownName, type Member, type OutlineItem } from './outline.js'
+import { shownName } from './outline.js'
+import type { Member, OutlineItem } from './types.js'
 import { positionsIn, type Positions } from './positions.js'
 
 const elements = ['element', 'script_element', 'style_element'].map((kind) => ({ kind }))
@@ -9,7 +10,7 @@ const conditions = [{ kind: 'media_statement' }, { kind: 'supports_statement' }]
 const conditional = { rule: { kind: 'rule_set', inside: { kind: 'block', inside: { any: conditions } } } }
 const mayHoldRules = /@(?:media|supports)\b/i
 
-/** The elements of a page that have an id, as our query for tree-sitter tells them. `undefined` where only that can read the page. */
+/** The elements of a page with an id. `undefined` where only tree-sitter can read the page. */
 export async function pageItems(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
   if (isUnsound(root, text)) return undefined
   const at = positionsIn(text)
@@ -19,7 +20,7 @@ export async function pageItems(root: SgNode, text: string): Promise<OutlineItem
   })
 }
 
-/** The rules of a style sheet and what it tells of media, with the rules inside, as our query tells them. `undefined` where only tree-sitter can read it. */
+/** The rules of a style sheet, those of media inside. `undefined` where only tree-sitter can read it. */
 export async function styleItems(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
   if (isUnsound(root, text)) return undefined
   const at = positionsIn(text)

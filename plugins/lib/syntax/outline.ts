@@ -1,70 +1,11 @@
-import { ok, problem, sha256, visibleLine, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
+import { ok, sha256, visibleLine, type Call, type Notice, type Result } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { byPath, parentOf, pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
+import { byPath, parentOf, pluralized, nextCall, notice, remarks, some } from '../base/index.js'
 import { filesBelow, openToSearch, largestParsed, largestSearched, tooLargeToParse, type Listing } from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
-
-const symbolTypes = [
-  'file', 'module', 'namespace', 'package', 'class', 'method', 'property', 'field', 'constructor', 'enum', 'interface', 'function', 'variable',
-  'constant', 'string', 'number', 'boolean', 'array', 'object', 'key', 'null', 'enumMember', 'struct', 'event', 'operator', 'typeParameter',
-]
-
-export interface OutlineInput {
-  path: string
-  lang?: string
-  type?: string | string[]
-  match?: string
-  items: 'auto' | 'structure' | 'exports' | 'imports' | 'all'
-  pub_members: boolean
-  follow: boolean
-  view: 'digest' | 'names' | 'full'
-  max_results: number
-}
-interface Place {
-  line: number
-  column: number
-}
-/** Zero-based lines and columns (code points), offsets in bytes, as ast-grep counts them. */
-export interface Range {
-  byteOffset: { start: number; end: number }
-  start: Place
-  end: Place
-}
-export interface Member {
-  role: string
-  kind: string
-  name: string
-  signature: string
-  isPublic: boolean
-  line_number: number
-}
-export interface OutlineItem {
-  role: string
-  kind: string
-  name: string
-  signature: string
-  astKind: string
-  isImport: boolean
-  isExported: boolean
-  line_number: number
-  end_line: number
-  range: Range
-  members: Member[]
-}
-export interface Outlined {
-  path: string
-  lang: string
-  items: OutlineItem[]
-}
-export interface OutlineOutput {
-  view: OutlineInput['view']
-  files: unknown[]
-  backend: 'ast-grep' | 'tree-sitter' | 'mixed'
-  total_symbols: number
-  truncated: boolean
-  next?: Next
-}
+import { filterOf } from './outline_filter.js'
+import type { Outlined, OutlineInput, OutlineItem, OutlineOutput } from './types.js'
 
 /** A name over several lines in one, and none that is as long as a page. */
 export const shownName = (name: string): string => name.replace(/\s+/g, ' ').slice(0, 200)
@@ -101,7 +42,7 @@ export async function outlineSubjects(context: Context, input: OutlineInput): Pr
   return { files, single: false, listing }
 }
 
-/** Outlines kept by the version of the file, the least recently used forgotten first: a directory that is drawn again must fit whole. */
+/** Outlines by the version of the file, the least recently used removed first. A directory must fit. */
 const cache = new Map<string, OutlineItem[]>()
 /** Some 25 MB. */
 const mostCachedItems = 100_000
@@ -155,36 +96,6 @@ export function leftOut(large: string[], unread: string[]): Notice[] {
   return [...remark(large, 'too much to parse'), ...remark(unread, 'not read')]
 }
 
-/** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
-async function filterOf(input: OutlineInput, single: boolean): Promise<(file: Pick<Outlined, 'lang' | 'items'>) => OutlineItem[]> {
-  const types = new Set([input.type ?? []].flat().flatMap((type) => type.split(',').map((part) => part.replace(/[\s"'[\]]/g, '')).filter(Boolean)))
-  const strange = [...types].find((type) => !symbolTypes.includes(type))
-  if (strange !== undefined) throw problem('VT_INPUT_INVALID', { problem: `'type' has '${strange.slice(0, 40)}'; allowed: ${symbolTypes.join(' ')}.` })
-  const matches = input.match === undefined ? undefined : await regex(input.match)
-  const keeps = (item: OutlineItem, role: string): boolean =>
-    (role === 'all' || (role === 'imports' ? item.isImport : role === 'exports' ? item.isExported : !item.isImport)) &&
-    (types.size === 0 || types.has(item.kind)) &&
-    (!matches || matches(item.name) || matches(item.signature))
-  const narrowed = (item: OutlineItem): OutlineItem => (input.pub_members ? { ...item, members: item.members.filter((member) => member.isPublic) } : item)
-  return ({ lang, items }) => {
-    // A CommonJS module has no syntax that exports; it shows what it holds.
-    const common = lang === 'JavaScript' && !items.some(({ isExported, isImport }) => isExported || isImport)
-    const role = input.items !== 'auto' ? input.items : single || common ? 'structure' : 'exports'
-    return items.filter((item) => keeps(item, role)).map(narrowed)
-  }
-}
-
-/** A regular expression that answers in linear time, whatever it is. */
-async function regex(pattern: string): Promise<(text: string) => boolean> {
-  const { RE2JS } = await import('re2js')
-  try {
-    const compiled = RE2JS.compile(pattern)
-    return (text) => compiled.matcher(text).find()
-  } catch (error) {
-    throw slotRefusal('VT_SEARCH_PATTERN', `'match' ${JSON.stringify(pattern.slice(0, 80))} is no regular expression: ${(error as Error).message.slice(0, 160)}.`)
-  }
-}
-
 const most = { items: 2000, bytes: 262_144 }
 
 /** Tells what an answer shows of a file. */
@@ -230,23 +141,7 @@ export interface DrawnOutline {
 
 /** The answer: filtered, in the view that was asked for, cut at the caps. */
 export function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>, shaper: OutlineShaper): Result {
-  const files: { shaped: unknown; text: string; symbols: number }[] = []
-  let [items, bytes, cutAt] = [0, 0, drawn.files.length]
-  for (const [index, file] of drawn.files.entries()) {
-    const { kept, ...whole } = shaper(file)
-    const shown = kept.length > most.items - items ? shownOf(file, kept.slice(0, most.items - items), input.view) : whole
-    items += kept.length
-    bytes += shown.bytes
-    if (bytes > most.bytes && index > 0) {
-      cutAt = index
-      break
-    }
-    if (kept.length > 0 || drawn.single) files.push({ shaped: shown.shaped, text: render(file, shown.groups), symbols: symbols(kept) })
-    if (items > most.items) {
-      cutAt = index + 1
-      break
-    }
-  }
+  const { files, items, cutAt } = fitFiles(drawn, input.view, shaper)
   const left = [...drawn.files.slice(cutAt).map(({ path }) => path), ...drawn.beyond].sort(byPath)
   const truncated = left.length > 0 || items > most.items || drawn.listing?.incomplete === true
   const sub = left.map(parentOf).find((folder) => folder !== input.path && !drawn.files.slice(0, cutAt).some(({ path }) => path.startsWith(`${folder}/`)))
@@ -263,6 +158,24 @@ export function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<Call<O
   const none = drawn.files.length + drawn.beyond.length > 0 ? 'No symbols in' : drawn.single ? 'No engine here outlines' : 'No file of a known language in'
   const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `${none} ${visibleLine(input.path)}`
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
+}
+
+/** Shapes files until an answer is full; `cutAt` is the index of the first file that is left out. */
+function fitFiles({ files: all, single }: DrawnOutline, view: OutlineInput['view'], shaper: OutlineShaper) {
+  const files: { shaped: unknown; text: string; symbols: number }[] = []
+  let [items, bytes] = [0, 0]
+  for (const [index, file] of all.entries()) {
+    const { kept, ...whole } = shaper(file)
+    const shown = kept.length > most.items - items ? shownOf(file, kept.slice(0, most.items - items), view) : whole
+    items += kept.length
+    bytes += shown.bytes
+    if (bytes > most.bytes && index > 0) return { files, items, cutAt: index }
+    if (kept.length > 0 || single) {
+      files.push({ shaped: shown.shaped, text: render(file, shown.groups), symbols: symbols(kept) })
+    }
+    if (items > most.items) return { files, items, cutAt: index + 1 }
+  }
+  return { files, items, cutAt: all.length }
 }
 
 const symbols = (items: OutlineItem[]): number => items.reduce((sum, item) => sum + 1 + item.members.length, 0)

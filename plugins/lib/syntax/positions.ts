@@ -1,5 +1,5 @@
 import type { Pos } from '@ast-grep/napi'
-import type { Range } from './outline.js'
+import type { Range } from './types.js'
 
 /** From UTF-16 units, in which parsers count that run on JavaScript's strings, to bytes and code points. */
 export interface Positions {

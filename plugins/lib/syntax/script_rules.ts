@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tempFolder } from '../base/index.js'
 import type { Language } from './languages.js'
-import type { OutlineItem } from './outline.js'
+import type { OutlineItem } from './types.js'
 
 type Rule = Record<string, unknown>
 type KindRule = Rule & { kind: string }
@@ -35,7 +35,7 @@ const topLevel: Rule = { inside: { kind: 'program' } }
 const statements: Rule = { any: [{ kind: 'lexical_declaration' }, { kind: 'variable_declaration' }] }
 const anyOf = (...kinds: string[]): Rule => ({ any: kinds.map((kind) => ({ kind })) })
 
-/** Reads the word alone: to ask each part of a statement for its text takes time by the square of its length. */
+/** Reads the word alone: the text of each part of a statement would take quadratic time. */
 const isConst: Rule = { has: { field: 'kind', regex: '^const$' } }
 const VARIABLES = [['constant', isConst], ['variable', { not: isConst }]] as const
 

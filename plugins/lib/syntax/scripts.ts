@@ -1,7 +1,8 @@
 import type { NapiConfig, SgNode } from '@ast-grep/napi'
 import { pauses } from '../base/index.js'
 import type { Language } from './languages.js'
-import { shownName, type OutlineItem } from './outline.js'
+import { shownName } from './outline.js'
+import type { OutlineItem } from './types.js'
 import { positionsIn } from './positions.js'
 import { scriptRules, unmarkedItems, type Extractor } from './script_rules.js'
 

@@ -1,5 +1,6 @@
+import { definedOnly } from '../../../core/base/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
-import { definedOnly, printFailure, sessionMeant, sessionOptions, withAgent, wordsOf, type SessionFlags } from '../../agent/cli/index.js'
+import { printFailure, sessionMeant, sessionOptions, withAgent, wordsOf, type SessionFlags } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'
 import { spawnSession, type SessionSurface, type UiEvent, type UiSession } from '../../tui/index.js'
 import { branchOf } from './branch.js'
@@ -16,7 +17,7 @@ import { editOutside } from './shell.js'
 import { asksHere, Sitting } from './sitting.js'
 import { Transcript } from './transcript.js'
 
-/** The chat on a screen: what is finished stands in the scrollback, what is under way and the editor below it. */
+/** The chat on a screen: finished rows in the scrollback, the rest and the editor below. */
 export async function atScreen(kernel: Kernel, { context, surface, ...flags }: SessionFlags & { surface?: SessionSurface }, terminal: Io, images: GivenImage[]): Promise<number> {
   const { session, io, face } = opened(kernel, terminal, surface)
   const { handle } = session

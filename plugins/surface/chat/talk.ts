@@ -73,19 +73,27 @@ export class Talk {
   /** A command that needs no model. Returns whether the word is one. */
   private async command(word: string, rest: string): Promise<boolean> {
     const { io } = this
-    if (word === '/quit' || word === '/exit') this.over = true
-    else if (word === '/help') io.stderr.write(help + (await promptHelp(this.kernel)))
-    else if (word === '/mode') await this.mode(rest)
+    const run = Object.hasOwn(this.commands, word) ? this.commands[word] : undefined
+    if (run) await run(rest, word)
     else if (word === '/plan' && rest === '') await this.mode('plan')
-    else if (word === '/loop' || word === '/remind') await scheduleCommand(this.kernel, this.agent, io, { word, rest })
-    else if (word === '/tasks') io.stderr.write(tasksText(this.agent))
-    else if (word === '/agents') io.stderr.write(childrenText(this.agent))
-    else if (word === '/image') this.images.push(...((await givenImages({ image: [rest] }, io, word)) ?? []))
     else if (word === '/goal' && rest === '') io.stderr.write(goalText(this.agent))
     else if (await promptNamed(this.kernel, word)) return false
-    else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal' && word !== '/plan') say(io, 'error', `Unknown command ${word}; /help shows what there is. Nothing was sent to the model.`)
-    else return false
+    else if (/^\/(?!(?:steer|goal|plan)$)\w*$/.test(word)) {
+      say(io, 'error', `Unknown command ${word}; /help shows what there is. Nothing was sent to the model.`)
+    } else return false
     return true
+  }
+
+  private readonly commands: Record<string, (rest: string, word: string) => unknown> = {
+    '/quit': () => (this.over = true),
+    '/exit': () => (this.over = true),
+    '/help': async () => this.io.stderr.write(help + (await promptHelp(this.kernel))),
+    '/mode': (rest) => this.mode(rest),
+    '/loop': (rest, word) => scheduleCommand(this.kernel, this.agent, this.io, { word, rest }),
+    '/remind': (rest, word) => scheduleCommand(this.kernel, this.agent, this.io, { word, rest }),
+    '/tasks': () => this.io.stderr.write(tasksText(this.agent)),
+    '/agents': () => this.io.stderr.write(childrenText(this.agent)),
+    '/image': async (path, word) => this.images.push(...((await givenImages({ image: [path] }, this.io, word)) ?? [])),
   }
 
   /** Sets a goal, which is then the task; `undefined` where there is nothing to do for it. */

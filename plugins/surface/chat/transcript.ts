@@ -99,14 +99,15 @@ export class Transcript {
     const words = [item.tool_name, briefly(item.arguments), ...endOf(output, command)].filter(Boolean).join('  ')
     this.send({ type: 'commit', block: { kind: good ? 'text' : 'error', text: `${good ? '✓' : '✗'} ${words}` } })
     const diff = good ? intendedDiff(item.arguments) : undefined
-    const steps: Block | undefined = good && item.tool_name === 'task_tracker' && output ? { kind: 'text', text: output.output } : undefined
-    const failure: Block | undefined = !good && output ? { kind: 'text', text: output.output } : undefined
-    const body: Block | undefined = diff !== undefined && diff !== '' ? { kind: 'diff', text: diff } : command ? { kind: 'output', text: command.aggregated_output } : (steps ?? failure)
-    if (body) this.excerpt(item.tool_name, body)
-    else if (output) this.detail = { title: words, body: [{ kind: 'text', text: output.output }] }
+    const text: Block | undefined = output && { kind: 'text', text: output.output }
+    const shown = good && item.tool_name !== 'task_tracker' ? undefined : text
+    const body: Block | undefined = command ? { kind: 'output', text: command.aggregated_output } : shown
+    if (diff) this.excerpt(item.tool_name, { kind: 'diff', text: diff })
+    else if (body) this.excerpt(item.tool_name, body)
+    else if (text) this.detail = { title: words, body: [text] }
   }
 
-  /** A few lines of what a call did: the last ones of what a program printed, the first ones of everything else. */
+  /** The last lines that a program printed, or the first of another result. */
   private excerpt(title: string, body: Block): void {
     const lines = body.text.replace(/\n+$/, '').split('\n')
     const most = body.kind === 'diff' ? lastLines * 5 : lastLines

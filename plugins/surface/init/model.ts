@@ -9,15 +9,15 @@ type Offered = Awaited<ReturnType<typeof offeredModels>>
 type FoundModel = ReturnType<typeof findModel>
 type Failed = { code: string; message: string }
 
-/** The model that is chosen and answers, by its id; an exit code where there is none. `{ id: undefined }`: no model was wanted. */
+/** Chooses a model that answers; an exit code where there is none. `{ id: undefined }`: none was wanted. */
 export async function chooseModel(kernel: Kernel, flags: InitFlags, interview: Interview, io: Io): Promise<{ id: string | undefined } | number> {
   if (flags.model === false) return { id: undefined }
   const given = flags.model === undefined ? undefined : ownModel(findModel(kernel, io.env, flags.model))
   const said = ownValue(kernel, 'agent.model')
   const current = typeof said === 'string' ? said : undefined
   const offered = given === undefined ? await offeredModels(kernel, await chooseComponents({ kernel, env: io.env }), io.signal) : undefined
-  if (offered) for (const fault of new Set([...offered.faults, ...uncountedModels(kernel, io.env)])) say(io, 'warning', fault)
-  const ids = [...new Set([...(current === undefined ? [] : [current]), ...(offered?.models.filter(isOwn).map(({ id }) => id) ?? [])])]
+  if (offered) warnOfFaults([...offered.faults, ...uncountedModels(kernel, io.env)], io)
+  const ids = idsOf(current, offered)
   if (given === undefined && ids.length === 0) return nothingFound(offered!, io)
   for (;;) {
     const choices = ids.map((value) => ({ value, label: value, hint: hintOf(value, offered) }))
@@ -28,7 +28,16 @@ export async function chooseModel(kernel: Kernel, flags: InitFlags, interview: I
   }
 }
 
-/** What a repository brings counts in it alone: in the settings of the user it would be a name that nobody knows elsewhere. */
+function warnOfFaults(faults: readonly string[], io: Io): void {
+  for (const fault of new Set(faults)) say(io, 'warning', fault)
+}
+
+function idsOf(current: string | undefined, offered: Offered | undefined): string[] {
+  const others = offered?.models.filter(isOwn).map(({ id }) => id) ?? []
+  return [...new Set([current ?? [], others].flat())]
+}
+
+/** Models of a repository count in it alone. */
 const isOwn = ({ source }: FoundModel): boolean => source.from.layer !== 'workspace'
 function ownModel(model: FoundModel): string {
   if (isOwn(model)) return model.id

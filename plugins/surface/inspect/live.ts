@@ -1,6 +1,6 @@
 import type { CallRecord } from '../../lib/state/index.js'
 
-/** What a page adds to, by `key`: a call, a word, a step, a turn or a run of a session. Later rows of one key change the earlier one. */
+/** A row of a page by `key`: a call, a text, a step, a turn or a run. Later rows change the earlier one. */
 export interface LiveRow {
   key: string
   session: string
@@ -41,63 +41,78 @@ export function rowsOfEvent(session: string, value: unknown): LiveRow[] {
   if (typeof event !== 'object' || event === null || typeof event.type !== 'string') return []
   const at = typeof event.ts === 'string' ? event.ts : undefined
   const row = (kind: LiveRow['kind'], id: unknown, rest: Partial<LiveRow>): LiveRow[] => [{ key: `${session} ${kind} ${asText(id)}`, session, kind, ...(at !== undefined && { at }), ...rest }]
-  switch (event.type) {
-    case 'item.started':
-    case 'item.completed':
-      return typeof event.item === 'object' && event.item !== null ? rowsOfItem(event.type === 'item.completed', event.item, row) : []
-    case 'permission.requested':
-      return row('call', event['call_id'], { state: 'asking', parts: [['Asked', `${asText(event['policy'])}: ${asText(event['reason'])}`]] })
-    case 'permission.resolved':
-      return row('call', event['call_id'], { state: event['decision'] === 'allow' ? 'running' : 'denied', parts: [['Answer', `${asText(event['decision'])} after ${span(Number(event['wait_ms']) || 0)}`]] })
-    case 'step.completed': {
-      const usage = event['usage'] as Record<string, number> | undefined
-      const cost = typeof event['cost_usd'] === 'number' && `${event['cost_usd'].toFixed(4)} USD`
-      const facts = present(span(Number(event['duration_ms']) || 0), usage && `${usage['input_tokens']} in`, usage && `${usage['output_tokens']} out`, cost)
-      return row('step', event['step'], { name: asText(event['model']), brief: `step ${asText(event['step'])}`, state: 'done', facts })
-    }
-    case 'turn.started':
-      return row('turn', event.turn_id, { name: `Turn ${asText(event['turn_number'])}`, state: 'running' })
-    case 'turn.completed':
-    case 'turn.failed':
-      return row('turn', event.turn_id, { state: event.type === 'turn.failed' ? 'failed' : 'done' })
-    case 'thread.started':
-      return row('run', at, { name: 'Run begins', brief: asText(event['model']), facts: present(`mode ${asText(event['mode'])}`), state: 'done' })
-    case 'thread.completed':
-      return row('run', at, { name: 'Run ended', brief: asText(event['outcome_code']), state: event['subtype'] === 'success' ? 'done' : 'failed' })
-    case 'error':
-      return row('note', at, { name: asText(event['code']), brief: asText(event['message']), state: 'failed' })
-    default:
-      return []
-  }
+  return Object.hasOwn(rowsByEvent, event.type) ? rowsByEvent[event.type]!(event, row, at) : []
 }
 
 type MakeRow = (kind: LiveRow['kind'], id: unknown, rest: Partial<LiveRow>) => LiveRow[]
+type Item = Record<string, unknown>
 
-function rowsOfItem(ended: boolean, item: Record<string, unknown>, row: MakeRow): LiveRow[] {
-  const { type, id } = item
-  if (type === 'tool_invocation') {
-    const input = item['arguments']
-    if (ended) return []
-    const facts = present(item['origin'] === 'harness' && 'by the harness')
-    return row('call', item['call_id'], { name: asText(item['tool_name']), brief: brief(input), state: 'running', facts, parts: [['Input', cut(asText(input))]] })
-  }
-  if (!ended) return []
-  if (type === 'tool_output') {
-    const { error_code, exit_code, is_error } = item
+const rowsByEvent: Record<string, (event: Event, row: MakeRow, at: string | undefined) => LiveRow[]> = {
+  'item.started': ({ item }, row) => (item?.['type'] === 'tool_invocation' ? rowsOfCallStart(item, row) : []),
+  'item.completed': ({ item }, row) => {
+    const type = asText(item?.['type'])
+    return item && Object.hasOwn(rowsByItem, type) ? rowsByItem[type]!(item, row) : []
+  },
+  'permission.requested': ({ call_id, policy, reason }, row) =>
+    row('call', call_id, { state: 'asking', parts: [['Asked', `${asText(policy)}: ${asText(reason)}`]] }),
+  'permission.resolved': ({ call_id, decision, wait_ms }, row) =>
+    row('call', call_id, {
+      state: decision === 'allow' ? 'running' : 'denied',
+      parts: [['Answer', `${asText(decision)} after ${spanOf(wait_ms)}`]],
+    }),
+  'step.completed': ({ usage, cost_usd, duration_ms, model, step }, row) => {
+    const cost = typeof cost_usd === 'number' && `${cost_usd.toFixed(4)} USD`
+    const tokens = usage ? [`${usage.input_tokens} in`, `${usage.output_tokens} out`] : []
+    const facts = present(spanOf(duration_ms), ...tokens, cost)
+    return row('step', step, { name: asText(model), brief: `step ${asText(step)}`, state: 'done', facts })
+  },
+  'turn.started': ({ turn_id, turn_number }, row) =>
+    row('turn', turn_id, { name: `Turn ${asText(turn_number)}`, state: 'running' }),
+  'turn.completed': ({ turn_id }, row) => row('turn', turn_id, { state: 'done' }),
+  'turn.failed': ({ turn_id }, row) => row('turn', turn_id, { state: 'failed' }),
+  'thread.started': ({ model, mode }, row, at) =>
+    row('run', at, { name: 'Run begins', brief: asText(model), facts: present(`mode ${asText(mode)}`), state: 'done' }),
+  'thread.completed': ({ outcome_code, subtype }, row, at) =>
+    row('run', at, {
+      name: 'Run ended',
+      brief: asText(outcome_code),
+      state: subtype === 'success' ? 'done' : 'failed',
+    }),
+  error: ({ code, message }, row, at) =>
+    row('note', at, { name: asText(code), brief: asText(message), state: 'failed' }),
+}
+
+const spanOf = (ms: unknown): string => span(Number(ms) || 0)
+
+function rowsOfCallStart({ call_id, tool_name, origin, arguments: input }: Item, row: MakeRow): LiveRow[] {
+  const facts = present(origin === 'harness' && 'by the harness')
+  const parts: LiveRow['parts'] = [['Input', cut(asText(input))]]
+  return row('call', call_id, { name: asText(tool_name), brief: brief(input), state: 'running', facts, parts })
+}
+
+const rowsByItem: Record<string, (item: Item, row: MakeRow) => LiveRow[]> = {
+  tool_output({ call_id, error_code, exit_code, is_error, duration_ms, bytes, output }, row) {
     const denied = typeof error_code === 'string' && error_code.startsWith('VT_POLICY_')
     const failed = is_error === true || (typeof exit_code === 'number' && exit_code !== 0)
-    const size = [span(Number(item['duration_ms']) || 0), `${Number(item['bytes']) || 0} bytes`]
-    const facts = present(typeof error_code === 'string' && error_code, typeof exit_code === 'number' && `exit ${exit_code}`, ...size)
-    return row('call', item['call_id'], { state: denied ? 'denied' : failed ? 'failed' : 'done', facts, parts: [['Output', cut(asText(item['output'] ?? ''))]] })
-  }
-  if (type === 'user_message' || type === 'agent_message') {
-    const name = type === 'user_message' ? asText(item['origin'] ?? 'prompt') : 'model'
-    return row('said', id, { name, brief: brief(item['text']), parts: [['Text', cut(asText(item['text'] ?? ''))]] })
-  }
-  if (type === 'error') return row('note', id, { name: asText(item['code'] ?? 'error'), brief: brief(item['message']), state: 'failed' })
-  if (type === 'harness') return row('note', id, { name: asText(item['event']).replaceAll('_', ' '), brief: brief(item['message'] ?? ''), state: /_failed$/.test(asText(item['event'])) ? 'failed' : 'done' })
-  return []
+    const size = [spanOf(duration_ms), `${Number(bytes) || 0} bytes`]
+    const exit = typeof exit_code === 'number' && `exit ${exit_code}`
+    const facts = present(typeof error_code === 'string' && error_code, exit, ...size)
+    const state = denied ? 'denied' : failed ? 'failed' : 'done'
+    return row('call', call_id, { state, facts, parts: [['Output', cut(asText(output ?? ''))]] })
+  },
+  user_message: ({ id, origin, text }, row) => row('said', id, messageRow(asText(origin ?? 'prompt'), text)),
+  agent_message: ({ id, text }, row) => row('said', id, messageRow('model', text)),
+  error: ({ id, code, message }, row) =>
+    row('note', id, { name: asText(code ?? 'error'), brief: brief(message), state: 'failed' }),
+  harness({ id, event, message }, row) {
+    const name = asText(event)
+    const state = name.endsWith('_failed') ? 'failed' : 'done'
+    return row('note', id, { name: name.replaceAll('_', ' '), brief: brief(message ?? ''), state })
+  },
 }
+
+const messageRow = (name: string, text: unknown): Partial<LiveRow> =>
+  ({ name, brief: brief(text), parts: [['Text', cut(asText(text ?? ''))]] })
 
 /** What a line of `calls.jsonl` adds: the calls of sessions without a model, such as those of an editor. */
 export function rowsOfCall(session: string, value: unknown): LiveRow[] {

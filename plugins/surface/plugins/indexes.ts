@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { inside, isObject } from '../../../core/base/index.js'
+import { definedOnly, inside, isObject } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest } from '../../../core/trust/index.js'
@@ -23,7 +23,7 @@ const hashRule = /^(?:(?:tree1:)?sha256-|sha(?:384|512)-)[\w+/]+={0,2}$|^[0-9a-f
 const lists = ['.claude-plugin/marketplace.json', '.agents/plugins/marketplace.json', 'marketplace.json', 'plugins.json', 'index.json']
 const isNpm = (index: string): boolean => /^(?:npm:?)?(?:@[a-z0-9][\w.-]*)?$/i.test(index) && index !== ''
 
-/** What the indexes of the settings offer; `words` are for those that search by themselves. One that cannot be read keeps no other from being told. */
+/** Reads the offers of the indexes; `words` are for those that search. One failure does not stop the others. */
 export async function readIndexes({ kernel, io }: { kernel: Kernel; io: Io }, words: readonly string[] = []): Promise<IndexContents> {
   const { indexes } = kernel.settings.plugins
   const all = await Promise.all(indexes.map(async (index): Promise<IndexContents> => {
@@ -38,10 +38,10 @@ export async function readIndexes({ kernel, io }: { kernel: Kernel; io: Io }, wo
   return { offers: all.flatMap(({ offers }) => offers), problems: all.flatMap(({ problems }) => problems) }
 }
 
-/** Could this be the name of a plugin of an index? What is an address, or lies here, is meant as that. */
+/** Whether this can be the name of an offer, and no address. */
 export const isIndexName = (name: string): boolean => (nameRule.test(name) || /^@[a-z0-9][\w.-]*\/[a-z0-9][\w.-]*$/i.test(name)) && !existsSync(resolve(name))
 
-/** The one plugin of this name that the indexes offer; undefined when none does. Throws UserError when several do, or it cannot be added. */
+/** Finds the one offer of this name. Throws UserError for several, or one that cannot be added. */
 export async function offerNamed(name: string, context: { kernel: Kernel; io: Io }): Promise<IndexedPlugin | undefined> {
   const { offers, problems } = await readIndexes(context, [name])
   const [first, ...others] = offers.filter((one) => one.name === name)
@@ -155,7 +155,7 @@ function pinnedOf(entry: Record<string, unknown>, folder: string, base: Base): P
   const odd = integrity !== undefined && !hashRule.test(integrity)
   if (odd) return { unavailable: `its hash '${integrity}' is not one that is known: sha256-…, sha512-…, tree1:sha256-… or 64 hexadecimal digits` }
   const [kind, path] = [text(said['source']), text(said['path'])]
-  const promised = { ...(ref !== undefined && { ref }), ...(commit !== undefined && { commit }), ...(integrity !== undefined && { integrity }) }
+  const promised = { ...definedOnly({ ref, commit, integrity }) }
   // The folder of a repository that an object names; that of a relative source is its path.
   const below = path !== undefined && kind !== 'local' ? { subdir: path.replace(/^\.\//, '') } : {}
   if (!isAddress(place)) return besideIndex([folder, place].filter(Boolean).join('/'), promised, base)
@@ -180,7 +180,7 @@ function besideIndex(path: string, promised: Omit<Pinned, 'address'>, base: Base
   if (isAbsolute(path) || /[\\\0]|^[A-Za-z]:/.test(path) || parts.includes('..')) return leads
   if (base.kind === 'git') {
     const [address, ref] = base.address.split('#') as [string, string?]
-    return { pinned: { address, ...(ref !== undefined && { ref }), ...(parts.length > 0 && { subdir: parts.join('/') }), ...promised } }
+    return { pinned: { address, ...definedOnly({ ref }), ...(parts.length > 0 && { subdir: parts.join('/') }), ...promised } }
   }
   if (base.kind === 'folder') {
     const target = join(base.root, ...parts)

@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/base/index.js'
+import { definedOnly, isObject } from '../../../core/base/index.js'
 import type { PluginSource } from '../../../core/trust/index.js'
 import type { IndexedPlugin } from './offer.js'
 import { npm } from './packages.js'
@@ -10,7 +10,7 @@ const keyword = 'vtcode-plugin'
 const mostFound = 100
 const mostAttested = 4 * 1_048_576
 
-/** Plugins that a registry of npm knows by their keyword; of an index `@scope` those of that scope, from the registry that the user's npm settings give it. */
+/** Plugins of an npm registry by their keyword; of an index `@scope` those of the scope. */
 export async function npmOffers(index: string, words: readonly string[], starting: Starting): Promise<IndexedPlugin[]> {
   const scope = index.replace(/^npm:?/, '')
   const ours = words.map((word) => word.replace(/[^\w@/.-]+/g, ' ').trim()).filter(Boolean)
@@ -36,7 +36,7 @@ async function registryOf(scope: string, starting: Starting): Promise<string[]> 
   return /^https?:\/\//.test(registry) ? [`--registry=${registry}`] : []
 }
 
-/** What a registry attests of a package: from which source it was built, and by whom. Foreign text. */
+/** The attested source and builder of a package. Foreign text. */
 export interface Provenance {
   repository: string
   commit?: string
@@ -45,7 +45,7 @@ export interface Provenance {
   same_bytes: boolean
 }
 
-/** The attestation of what came from npm: undefined where the registry has none, a sentence where it cannot be read. */
+/** The attestation of a package; a sentence where it cannot be read. */
 export async function provenanceOf({ type, url = '', ref, integrity }: PluginSource, starting: Starting): Promise<Provenance | string | undefined> {
   if (type !== 'npm' || ref === undefined) return undefined
   try {
@@ -73,7 +73,7 @@ function provenanceIn(document: unknown, integrity: string): Provenance | undefi
     const commit = textAt(first(at(built, 'resolvedDependencies')), 'digest', 'gitCommit') ?? textAt(statement, 'predicate', 'invocation', 'configSource', 'digest', 'sha1')
     const builder = textAt(statement, 'predicate', 'runDetails', 'builder', 'id') ?? textAt(statement, 'predicate', 'builder', 'id')
     const digest = textAt(first(at(statement, 'subject')), 'digest', 'sha512') ?? ''
-    return { repository, ...(commit !== undefined && { commit }), ...(builder !== undefined && { builder }), same_bytes: `sha512-${Buffer.from(digest, 'hex').toString('base64')}` === integrity }
+    return { repository, ...definedOnly({ commit, builder }), same_bytes: `sha512-${Buffer.from(digest, 'hex').toString('base64')}` === integrity }
   }
   return undefined
 }

@@ -28,7 +28,7 @@ export async function npm<T>(args: string[], fetching: Starting, use: (folder: s
   }
 }
 
-/** Brings the dependencies of a package, from its lock and without any of their scripts; with `check` it only looks whether it would. */
+/** Installs the dependencies of a package from its lock, without scripts; `check` only tries it. */
 export async function dependencies(root: string, fetching: Starting, { check = false } = {}): Promise<void> {
   const own = requireSound(root)
   if (check) return
@@ -39,17 +39,10 @@ export async function dependencies(root: string, fetching: Starting, { check = f
   }, files)
 }
 
-/** Every package that a lock names has its hash and comes over https, lies in the package as a tarball, or is a part of one. Answers those tarballs. */
+/** Requires hash and https, a tarball in the package, or a part of one. Returns those tarballs. */
 function requireSound(root: string): string[] {
-  const refuse = (why: string) => new UserError(`--deps takes what a ${manual} of version 2 or 3 names over https with its hash; ${why}`)
   if (!lstatSync(join(root, manual), { throwIfNoEntry: false })?.isFile()) throw new UserError(`--deps needs a ${manual} in the package`)
-  let packages: Record<string, JsonObject> | undefined
-  try {
-    packages = (JSON.parse(readBytes(join(root, manual), { limit: MAX_LOCK }).toString('utf8')) as { packages?: Record<string, JsonObject> }).packages
-  } catch (error) {
-    throw refuse(`this one cannot be read: ${(error as Error).message}`)
-  }
-  if (typeof packages !== 'object' || packages === null) throw refuse('this one names no packages')
+  const packages = packagesIn(join(root, manual))
   const own: string[] = []
   for (const [path, { resolved, integrity, link, inBundle, hasShrinkwrap }] of Object.entries(packages)) {
     if (hasShrinkwrap === true) throw refuse(`'${path}' has a lock of its own, which npm would follow`)
@@ -65,7 +58,20 @@ function requireSound(root: string): string[] {
   return own
 }
 
-/** Whether a package above this one says that it brings others in its own tarball, and is fetched itself. */
+const refuse = (why: string) => new UserError(`--deps takes what a ${manual} of version 2 or 3 names over https with its hash; ${why}`)
+
+function packagesIn(lock: string): Record<string, JsonObject> {
+  let packages: unknown
+  try {
+    packages = (JSON.parse(readBytes(lock, { limit: MAX_LOCK }).toString('utf8')) as JsonObject)['packages']
+  } catch (error) {
+    throw refuse(`this one cannot be read: ${(error as Error).message}`)
+  }
+  if (typeof packages !== 'object' || packages === null) throw refuse('this one names no packages')
+  return packages as Record<string, JsonObject>
+}
+
+/** Whether a package above bundles this one in its own tarball, and is fetched itself. */
 function isInTarball(packages: Readonly<Record<string, JsonObject>>, path: string): boolean {
   for (let at = path.lastIndexOf('/node_modules/'); at > 0; at = path.lastIndexOf('/node_modules/', at - 1)) {
     const { bundleDependencies, inBundle } = packages[path.slice(0, at)] ?? {}

@@ -37,7 +37,7 @@ export function permissionsOf({ contributions, root }: Inspection): Permission[]
   })
 }
 
-/** Changes with whatever would have to be agreed to again: the powers and, where anything runs, every byte it may run. */
+/** Changes with the powers and, where anything runs, with every byte that may run. */
 export function executesHash(inspection: Inspection): string {
   const powers = permissionsOf(inspection)
   const tree = powers.some(({ does }) => does.length > 0) ? treeDigest(inspection.root) : ''
@@ -52,10 +52,7 @@ function deedsOf(contribution: Contribution, root: string): string[] {
   const here = relative(root, file)
   return [
     ...(stage === 'override' ? [`stands in the way of every call of ${slot}`] : stage === 'fallback' ? [`answers ${slot} where others decline`] : []),
-    ...(kind === 'policy' ? [`judges ${about(manifest.slots)}${manifest['rules'] ? ` by ${JSON.stringify(manifest['rules'])}` : ''}`] : []),
-    ...(kind === 'compactor' ? [`changes answers of ${about(manifest.slots)}`] : []),
-    ...(kind === 'surface' ? [`adds the command \`vtcode ${manifest.verb}\``] : []),
-    ...(kind === 'adapter' ? [`serves manifests with the key '${manifest.key}'`] : []),
+    ...(kindDeeds[kind]?.(manifest) ?? []),
     ...(code === undefined ? [] : [`runs the code in ${code} (${here}) ${['surface', 'adapter', 'provider'].includes(kind) ? 'inside the program, with all your rights' : 'in a process of its own'}`]),
     ...(run ? [`starts ${JSON.stringify(run)}${cannotStart(run[0], own) ? ', which is no executable file' : ''}${env(manifest['env'])}`] : []),
     ...(http ? [`connects to ${toText(http['method'] ?? 'GET')} ${toText(http['url'])}`] : []),
@@ -65,6 +62,13 @@ function deedsOf(contribution: Contribution, root: string): string[] {
     ...(manifest.provider ? [providerDeed(manifest.provider as JsonObject)] : []),
     ...(alias ? [`passes calls on to ${[...new Set(targets(alias))].join(', ')}`] : []),
   ]
+}
+
+const kindDeeds: Partial<Record<Contribution['kind'], (manifest: Contribution['manifest']) => string[]>> = {
+  policy: ({ slots, rules }) => [`judges ${about(slots)}${rules ? ` by ${JSON.stringify(rules)}` : ''}`],
+  compactor: ({ slots }) => [`changes answers of ${about(slots)}`],
+  surface: ({ verb }) => [`adds the command \`vtcode ${verb}\``],
+  adapter: ({ key }) => [`serves manifests with the key '${key}'`],
 }
 
 /** A file of the plugin that cannot be started as it is. */

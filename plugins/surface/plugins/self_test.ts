@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findProgram, isObject, searchPath, toText } from '../../../core/base/index.js'
+import { definedOnly, findProgram, isObject, searchPath, toText } from '../../../core/base/index.js'
 import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
 import { executes, foreignKey, onBench, probe, slotMeant, type Setting } from './bench.js'
 import { tempFolder } from '../../lib/base/index.js'
@@ -79,7 +79,7 @@ async function runExample(contribution: Contribution, declared: JsonObject, tria
 
 function acted(contribution: Contribution, { files = {}, input = {}, invalid = false, expect = {} }: Example, trial: SelfTestContext): Promise<SelfTestOutcome> {
   const [tool, action] = (slotMeant(contribution) ?? '').split('/') as [string, string?]
-  const sent = { ...(action !== undefined && { action }), ...input }
+  const sent = { ...definedOnly({ action }), ...input }
   return onBench(trial, files, {}, async (kernel) => {
     const explained = await kernel.explain(tool, sent)
     const refused = explained.verdict === 'refused'
@@ -105,7 +105,7 @@ function rendered({ call, would = {} }: Explanation, expect: JsonObject): string
   const target = expect['target'] as { tool: string; input?: JsonObject } | undefined
   if (!target) return undefined
   const [tool, action] = (call?.slot ?? '').split('/') as [string, string?]
-  return differs({ tool, input: { ...(action !== undefined && { action }), ...call?.input } }, target, 'target')
+  return differs({ tool, input: { ...definedOnly({ action }), ...call?.input } }, target, 'target')
 }
 
 function compared(result: Result, { ok, code, output, text_includes, notices }: JsonObject): SelfTestOutcome {
@@ -116,11 +116,13 @@ function compared(result: Result, { ok, code, output, text_includes, notices }: 
     const difference = differs(result.ok ? result.output : undefined, output, 'output')
     if (difference !== undefined) return failed(difference)
   }
-  if (text_includes !== undefined && !(result.ok && (result.text ?? '').includes(toText(text_includes)))) return failed(`the text does not include ${JSON.stringify(text_includes)}`)
+  if (text_includes !== undefined && !includesText(result, toText(text_includes))) return failed(`the text does not include ${JSON.stringify(text_includes)}`)
   const codes = (result.notices ?? []).map((notice) => notice.code)
   const missing = ((notices ?? []) as string[]).filter((name) => !codes.includes(name))
   return missing.length > 0 ? failed(`there is no notice ${missing.join(', ')}`) : passed
 }
+
+const includesText = (result: Result, text: string): boolean => result.ok && (result.text ?? '').includes(text)
 
 function judged({ id, name }: Contribution, { files = {}, call, expect = {} }: Example, trial: SelfTestContext): Promise<SelfTestOutcome> {
   if (!call) return Promise.resolve(failed('an example of a policy needs `call`'))
@@ -146,7 +148,7 @@ async function shrunk({ manifest }: Contribution, { files = {}, call, result, ex
     writeFileSync(join(folder, 'given.js'), `export default () => (${JSON.stringify(result)})\n`)
     const config = { manifests: [{ from: folder, isolate: 'inline' as const }], use: { [slot]: 'given' } }
     return await onBench(trial, files, config, async (kernel) => {
-      const input = { ...(action !== undefined && { action }), ...target.input }
+      const input = { ...definedOnly({ action }), ...target.input }
       const difference = differs(await kernel.call(tool, input), expect['result'], 'result')
       return difference === undefined ? passed : failed(difference)
     })

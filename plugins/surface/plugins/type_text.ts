@@ -1,7 +1,7 @@
 import { toText } from '../../../core/base/index.js'
 import type { Schema } from '../../../core/index.js'
 
-// The TypeScript that schemas stand for: of the settings and slots of this program, made by its build, and of the manifests of plugins.
+// The TypeScript of schemas: of our settings and slots, and of manifests of plugins.
 
 export const pascal = (name: string): string => name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
@@ -14,7 +14,7 @@ const silent = new RegExp(
 )
 const spoken = /^(?:\$ref|const|enum|type|properties|required|additionalProperties|items|prefixItems|anyOf|oneOf)$/
 
-/** How a schema becomes a type: what `$ref`s are called, and whether an object that its schema does not close may have more keys. */
+/** How a schema becomes a type: the names of `$ref`s, and whether open objects have more keys. */
 export interface TypeContext {
   refer(name: string): string
   open: boolean
@@ -27,7 +27,7 @@ export interface TypeContext {
 /** The TypeScript of a schema. */
 export function typeOf(schema: Schema | boolean, context: TypeContext, indent: string): string {
   if (typeof schema === 'boolean') return schema ? 'unknown' : 'never'
-  for (const key of Object.keys(schema)) if (!context.lenient && !silent.test(key) && !spoken.test(key)) throw new Error(`The keyword '${key}' has no type yet.`)
+  if (!context.lenient) requireKnown(schema)
   if (schema['$ref'] !== undefined) return context.refer(toText(schema['$ref']).replace('#/$defs/', ''))
   if ('const' in schema) return literal(schema['const'])
   if (schema['enum']) return (schema['enum'] as unknown[]).map(literal).join(' | ')
@@ -38,6 +38,11 @@ export function typeOf(schema: Schema | boolean, context: TypeContext, indent: s
   const union = [...new Set(branches.map((branch) => typeOf(branch, { ...context, resolved: false }, indent)))]
   if (own.length === 0) return union.join(' | ')
   return schema['properties'] ? `${own[0]} & ${grouped(union)}` : union.join(' | ')
+}
+
+function requireKnown(schema: Schema): void {
+  const strange = Object.keys(schema).find((key) => !silent.test(key) && !spoken.test(key))
+  if (strange !== undefined) throw new Error(`The keyword '${strange}' has no type yet.`)
 }
 
 /** Does a branch say what a value is, and not only which keys must be there or how large it is? */

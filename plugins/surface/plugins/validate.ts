@@ -17,7 +17,7 @@ interface Row {
   examples: ExampleCounts
 }
 
-/** `vtcode plugins validate`: form first, then the plugin's own examples. Without `run` nothing of it executes, with it all of it in a sandbox. 0 when all is well. */
+/** Checks the form of a plugin, then its examples; with `run` in a sandbox. Returns 0 without faults. */
 export async function validatePlugin(kernel: Kernel, path: string, { run = false, strict = false, json = false }: { run?: boolean; strict?: boolean; json?: boolean }, io: Io): Promise<number> {
   const place = resolve(path)
   if (!existsSync(place)) {
@@ -33,10 +33,7 @@ export async function validatePlugin(kernel: Kernel, path: string, { run = false
     for (const contribution of inspection.contributions) {
       const { id, manifest, slot = '' } = contribution
       rows.get(id)?.errors.push(...(await checkReferences(contribution, inputs.get(slot) ?? manifest.input ?? {})))
-      const program = manifest.run?.[0]
-      // What this machine lacks is no fault of the plugin.
-      const absent = typeof program === 'string' && /^[^/\\{]+$/.test(program) && !findProgram(program, searchPath(io.env['PATH'], kernel.workspace))
-      if (absent) rows.get(id)?.warnings.push(`The program '${program}' is not on the search path here. \`requires: { bin: [${program}] }\` says that it takes it.`)
+      rows.get(id)?.warnings.push(...missingProgram(manifest.run?.[0], kernel, io))
     }
     const tried = run ? await runConfined(context, kernel) : { rows: await tryAll(context) }
     for (const { id, examples, errors } of tried.rows) {
@@ -47,20 +44,33 @@ export async function validatePlugin(kernel: Kernel, path: string, { run = false
     if (tried.open !== undefined) say(io, 'warning', `There is no sandbox here: ${tried.open}. The examples ran with your rights.`)
     if (tried.refused !== undefined) rows.set('', { ...empty(''), errors: [`Its examples did not run: ${oneLine(tried.refused)}.`] })
   }
-  const whole = general(inspection)
-  whole.errors.push(...(rows.get('')?.errors ?? []))
-  if (whole.errors.length + whole.warnings.length > 0) rows.set('', whole)
-  const bad = [...rows.values()].some(({ errors, warnings, examples }) => errors.length > 0 || examples.failed > 0 || (strict && warnings.length > 0))
+  addGeneral(rows, general(inspection))
+  const bad = [...rows.values()].some((row) => isBad(row, strict))
   const contributions = [...rows.values()].map((row) => (row.id === '' ? { ...row, id: inspection.name } : row))
   const document = { plugin: inspection.name, format: inspection.format, skills: inspection.skills.map(({ name }) => name), contributions }
   io.stdout.write(json ? documentText(document) : render(document, bad, io))
   return bad ? 1 : 0
 }
 
+function addGeneral(rows: Map<string, Row>, whole: Row): void {
+  whole.errors.push(...(rows.get('')?.errors ?? []))
+  if (whole.errors.length + whole.warnings.length > 0) rows.set('', whole)
+}
+
+/** A program that this machine lacks is no fault of the plugin. */
+function missingProgram(program: unknown, { workspace }: Kernel, { env }: Io): string[] {
+  if (typeof program !== 'string' || !/^[^/\\{]+$/.test(program)) return []
+  if (findProgram(program, searchPath(env['PATH'], workspace))) return []
+  return [`The program '${program}' is not on the search path here. \`requires: { bin: [${program}] }\` says that it takes it.`]
+}
+
 const empty = (id: string): Row => ({ id, errors: [], warnings: [], examples: noCounts() })
 
 /** What nobody here honours is no fault of a package, but whoever looks at it wants to know. */
 const levelOf = ({ code, severity }: Diagnostic): Diagnostic['severity'] => (code.startsWith('VT_FORMAT_') ? 'warning' : severity)
+
+const isBad = ({ errors, warnings, examples }: Row, strict: boolean): boolean =>
+  errors.length > 0 || examples.failed > 0 || (strict && warnings.length > 0)
 
 function rowsOf({ root, contributions, invalid, diagnostics }: Inspection): Row[] {
   const about = (file: string) => diagnostics.filter(({ files }) => files.some((one) => one === file || one.startsWith(`${file}:`)))

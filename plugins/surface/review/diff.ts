@@ -1,7 +1,7 @@
 import { inside } from '../../../core/base/index.js'
 import { askGit, filtersOff, leadsOut, misplaced, repositoryAt } from '../../lib/git/index.js'
 
-/** What is reviewed: of one commit, of what is staged, or of the files as they are against a commit. */
+/** What is reviewed: a commit, what is staged, or the files against a commit. */
 export interface DiffFlags {
   base?: string
   staged?: true
@@ -17,34 +17,57 @@ export interface ChangedFile {
 /** A diff, or why there is none, in git's words. */
 export type ReadDiff = { files: ChangedFile[]; untracked: number } | { refused: string }
 
-/** Reads it by git, which runs no program of the repository for it. `folder` is the workspace; only what lies in it is read. */
-export async function readDiff(folder: string, { base, staged, commit }: DiffFlags): Promise<ReadDiff> {
+/** Reads a diff by git, which runs no program of the repository. Only `folder` is read. */
+export async function readDiff(folder: string, flags: DiffFlags): Promise<ReadDiff> {
   const found = await repositoryAt(folder, folder)
   if (found && 'refused' in found) return found
   const repository = found?.repository
-  const bounds = repository && (inside(folder, repository.top) ? folder : repository.top)
-  const why = repository && (misplaced(repository, bounds!) ?? leadsOut(repository, bounds!))
+  const why = repository && foreignFiles(folder, repository)
   if (why !== undefined) return { refused: `git would tell of files of others: ${why}` }
-  const named = commit ?? base
-  const whole = named === undefined ? { output: '' } : await askGit(['rev-parse', '--verify', '--end-of-options', `${named}^{commit}`], folder, folder)
-  if ('refused' in whole) return { refused: whole.refused.startsWith('fatal: Needed') ? `'${named}' is no commit here` : whole.refused }
-  const id = whole.output.trim()
-  const what = commit !== undefined ? ['show', '--format=', '-m', '--first-parent', id] : staged ? ['diff', '--cached'] : ['diff', ...(base === undefined ? ['HEAD'] : ['--merge-base', id])]
+  const id = await commitId(folder, flags.commit ?? flags.base)
+  if (typeof id === 'object') return id
+  const { what, at } = diffWords(flags, id)
   const how = ['--no-ext-diff', '--no-textconv', '--no-color', '--relative', '--find-renames', '--ignore-submodules=dirty', '--submodule=short', '--src-prefix=a/', '--dst-prefix=b/']
   const quiet = { 'core.quotePath': 'false', ...filtersOff(repository?.settings ?? []) }
   const ask = (...form: string[]) => askGit([what[0]!, ...how, ...form, ...what.slice(1)], folder, folder, quiet)
   const [patch, counts, others] = await Promise.all([ask('--patch', '--unified=5'), ask('--numstat', '-z'), askGit(['ls-files', '--others', '--exclude-standard', '-z'], folder, folder)])
-  if ('refused' in patch) return patch.refused.includes("ambiguous argument 'HEAD'") ? { refused: 'there is no commit yet; --staged takes what is staged' } : patch
+  if ('refused' in patch) return { refused: explained(patch.refused) }
   if ('refused' in counts) return counts
   const paths = pathsOf(counts.output)
   if (paths.some((path) => path.startsWith('/') || path.split('/').includes('..'))) return { refused: 'the index of the repository names a file that is not in it' }
-  const at = commit !== undefined ? `${id}:./` : staged ? ':./' : undefined
-  const linesAt = async (path: string): Promise<number> => {
-    const blob = at === undefined ? undefined : await askGit(['cat-file', 'blob', `${at}${path}`], folder, folder)
-    return blob === undefined || 'refused' in blob ? Number.NaN : lineCount(blob.output)
-  }
+  const linesAt = (path: string) => countLines(folder, at === undefined ? undefined : `${at}${path}`)
   const untracked = at === undefined && 'output' in others ? others.output.split('\0').length - 1 : 0
   return { files: filesOfPatch(patch.output, paths, linesAt), untracked }
+}
+
+async function countLines(folder: string, object: string | undefined): Promise<number> {
+  const blob = object === undefined ? undefined : await askGit(['cat-file', 'blob', object], folder, folder)
+  return blob === undefined || 'refused' in blob ? Number.NaN : lineCount(blob.output)
+}
+
+const explained = (refused: string): string =>
+  refused.includes("ambiguous argument 'HEAD'") ? 'there is no commit yet; --staged takes what is staged' : refused
+
+function foreignFiles(folder: string, repository: Repository): string | undefined {
+  const bounds = inside(folder, repository.top) ? folder : repository.top
+  return misplaced(repository, bounds) ?? leadsOut(repository, bounds)
+}
+
+type Repository = Parameters<typeof misplaced>[0]
+
+/** The full id of a commit that was named, empty where none was. */
+async function commitId(folder: string, named: string | undefined): Promise<string | { refused: string }> {
+  if (named === undefined) return ''
+  const whole = await askGit(['rev-parse', '--verify', '--end-of-options', `${named}^{commit}`], folder, folder)
+  if ('output' in whole) return whole.output.trim()
+  return whole.refused.startsWith('fatal: Needed') ? { refused: `'${named}' is no commit here` } : whole
+}
+
+/** The words for git, and where it finds the files after the change, `undefined` for those on disk. */
+function diffWords({ base, staged, commit }: DiffFlags, id: string): { what: string[]; at?: string } {
+  if (commit !== undefined) return { what: ['show', '--format=', '-m', '--first-parent', id], at: `${id}:./` }
+  if (staged) return { what: ['diff', '--cached'], at: ':./' }
+  return { what: ['diff', ...(base === undefined ? ['HEAD'] : ['--merge-base', id])] }
 }
 
 /** The parts of a patch under their paths: both come in one order. */

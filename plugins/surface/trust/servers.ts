@@ -7,7 +7,7 @@ import { confirmed, interactive, oneLine, paint, say } from '../../lib/terminal/
 /** Nothing is left out of what is agreed to. */
 const whole = { lines: Infinity, bytes: Infinity }
 
-/** What servers changed after the user agreed to them, each with the difference, and the question whether it may be used. Returns the exit code. */
+/** Shows what servers changed since consent and asks whether to use it. Returns the exit code. */
 export async function askServers(home: string, names: readonly string[], { yes }: { yes?: true }, io: Io): Promise<number> {
   const all = KeptServer.all(home)
   const known = [...new Set(all.map(({ server }) => server))]
@@ -17,7 +17,7 @@ export async function askServers(home: string, names: readonly string[], { yes }
     return 2
   }
   const waiting = all.filter(({ server, changes }) => (names.length === 0 || names.includes(server)) && changes.length > 0)
-  if (waiting.length === 0) io.stdout.write(names.length > 0 ? `${names.map(oneLine).join(', ')}: nothing has changed since you agreed.\n` : 'No server has changed what you agreed to.\n')
+  if (waiting.length === 0) io.stdout.write(unchangedText(names))
   let left = 0
   for (const server of waiting) {
     const { changes } = server
@@ -29,6 +29,11 @@ export async function askServers(home: string, names: readonly string[], { yes }
   const command = `vtcode trust server ${waiting.map(({ server }) => oneLine(server)).join(' ')} --yes`
   if (left > 0 && !interactive(io)) say(io, 'error', `${left} not agreed to, and there is no terminal to ask at. To agree to what is shown: ${command}`)
   return left === 0 ? 0 : 1
+}
+
+function unchangedText(names: readonly string[]): string {
+  if (names.length === 0) return 'No server has changed what you agreed to.\n'
+  return `${names.map(oneLine).join(', ')}: nothing has changed since you agreed.\n`
 }
 
 /** Throws VT_TRUST_REFUSED where a tool of this program asks. */

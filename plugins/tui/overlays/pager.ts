@@ -25,13 +25,15 @@ export class Pager implements OpenOverlay {
   }
 
   key(data: string): OverlayAnswer | undefined {
-    if (matchesKey(data, 'escape') || matchesKey(data, 'ctrl+c') || matchesKey(data, 'ctrl+o') || data === 'q') return { value: undefined }
-    if (matchesKey(data, 'up') || data === 'k') this.above -= 1
-    else if (matchesKey(data, 'down') || data === 'j' || matchesKey(data, 'enter')) this.above += 1
-    else if (matchesKey(data, 'pageUp') || data === 'b') this.above -= this.page
-    else if (matchesKey(data, 'pageDown') || data === ' ') this.above += this.page
-    else if (matchesKey(data, 'home') || data === 'g') this.above = 0
-    else if (matchesKey(data, 'end') || data === 'G') this.above = Infinity
+    const is = (keys: Parameters<typeof matchesKey>[1][], ...letters: string[]): boolean =>
+      letters.includes(data) || keys.some((key) => matchesKey(data, key))
+    if (is(['escape', 'ctrl+c', 'ctrl+o'], 'q')) return { value: undefined }
+    if (is(['up'], 'k')) this.above -= 1
+    else if (is(['down', 'enter'], 'j')) this.above += 1
+    else if (is(['pageUp'], 'b')) this.above -= this.page
+    else if (is(['pageDown'], ' ')) this.above += this.page
+    else if (is(['home'], 'g')) this.above = 0
+    else if (is(['end'], 'G')) this.above = Infinity
     return undefined
   }
 }

@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
+import { definedOnly } from '../../../core/base/index.js'
 import { ok, type Context, type Next, type Notice, type Result } from '../../../core/index.js'
 import { pluralized, nextCall, notice } from '../../lib/base/index.js'
 import { plainText } from '../output/text.js'
@@ -16,7 +17,7 @@ export interface Delivery {
 
 const bytesPerToken = 4
 
-/** The answer of every action that delivers output: what came since the last delivery, how the command stands, and how to go on. */
+/** The answer of an action with output: what is new, the state of the command, and how to go on. */
 export async function deliver(session: CommandSession, { max_output_tokens, cursor: asked, more, remark }: Delivery): Promise<Result> {
   const { facts, transport, stdout, stderr } = session
   const aside = await session.putAside()
@@ -34,28 +35,28 @@ export async function deliver(session: CommandSession, { max_output_tokens, curs
   const truncated = cut.out || cut.err
   const spool_path = paths.out ?? paths.err
   const next = nextOf(session, running, spool_path)
+  const exit = running ? undefined : session.exit
   const output = {
     session_id: facts.id,
     command: facts.command,
     cwd: facts.cwd,
     backend: transport.backend,
     running,
-    exit_code: running ? null : (session.exit?.exit_code ?? null),
-    signal: running ? null : (session.exit?.signal ?? null),
+    exit_code: exit?.exit_code ?? null,
+    signal: exit?.signal ?? null,
     timed_out: session.timed_out,
     duration_ms: session.duration_ms,
     ...(session.plain ? { stdout: shown.out, stderr: shown.err } : { output: shown.out }),
     truncated,
     stdout_bytes: stdout.total,
     stderr_bytes: stderr.total,
-    ...(spool_path !== undefined && { spool_path }),
+    ...definedOnly({ spool_path }),
     ...(paths.out !== undefined && paths.err !== undefined && { stderr_spool_path: paths.err }),
     ...((stdout.spool_truncated || stderr.spool_truncated) && { spool_truncated: true }),
     cursor,
     pid: transport.pid,
     sandbox: facts.sandbox,
-    ...(facts.checkpoint && { checkpoint: facts.checkpoint }),
-    ...(next && { next }),
+    ...definedOnly({ checkpoint: facts.checkpoint, next }),
     ...more,
   }
   const text = `${streams(session.plain, shown)}${line(remark ?? '')}${status(session, running)}`

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
+import { definedOnly } from '../../../core/base/index.js'
 import { problem, VtError, type Call, type Context, type Handle, type Launch, type Notice } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
 import { confinement, strictly, wantsStrict } from '../../lib/process/index.js'
@@ -95,18 +96,30 @@ async function executor(context: Context, call: Call, wanted: WantedRun, folder:
   const own = await ownPlaces(context)
   const shown = [...(wanted.files === undefined ? [] : [wanted.files]), ...own.map((path) => join(root, path))]
   const where = await steered({ workspace: root, own: home, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings, ...(strict && { strict }) })
-  const unheld = obstacle(where)
-  if (unheld !== undefined) {
-    const path = relative(root, unheld.path) || '.'
-    throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${path}' as it is: ${unheld.why}.`, {
-      hint: 'Nothing was run. Put what it leads to in its place. To ask the user, give {field:sandbox_permissions}: require_escalated and a justification.',
-    })
-  }
+  requireHeld(where, root)
   const before = strict ? await checkpointBefore(context, call.id) : undefined
   const inside = confinedCommand(found.tools, launch, where)
   const aside = where.steering && asideOf(context, where.steering)
-  const tidy = async (exit?: Exit): Promise<Notice[]> => [...((await aside?.(exit)) ?? []), ...((exit && (await before?.after().catch(() => []))) ?? [])]
-  return { launch: inside, sandbox: 'bwrap', network: settings.network, endInside: inside.end, tidy, ...(before && { checkpoint: before.checkpoint }) }
+  const tidy = async (exit?: Exit) => [...((await aside?.(exit)) ?? []), ...(await changesAfter(before, exit))]
+  return { launch: inside, sandbox: 'bwrap', network: settings.network, endInside: inside.end, tidy, ...definedOnly({ checkpoint: before?.checkpoint }) }
+}
+
+type Before = Awaited<ReturnType<typeof checkpointBefore>> | undefined
+
+async function changesAfter(before: Before, exit: Exit | undefined): Promise<Notice[]> {
+  return (exit && (await before?.after().catch(() => []))) ?? []
+}
+
+/** Throws where the sandbox cannot keep a place of the workspace unchanged. */
+function requireHeld(where: Parameters<typeof obstacle>[0], root: string): void {
+  const unheld = obstacle(where)
+  if (unheld === undefined) return
+  const path = relative(root, unheld.path) || '.'
+  throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${path}' as it is: ${unheld.why}.`, {
+    hint:
+      'Nothing was run. Put what it leads to in its place. ' +
+      'To ask the user, give {field:sandbox_permissions}: require_escalated and a justification.',
+  })
 }
 
 async function connect(launch: Launch, { tty, stdin, channel = false }: WantedRun, sink: OutputSink): Promise<Transport> {

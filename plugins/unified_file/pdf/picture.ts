@@ -11,7 +11,7 @@ export interface Pixels {
   ref?: string
 }
 
-/** The JPEG that such an object is in the file, where it is just that and one that every viewer shows. */
+/** The JPEG of an object, where every viewer shows it. */
 export function embeddedJpeg(file: Buffer, { ref = '' }: Pixels): Buffer | undefined {
   const [, number, generation = '0'] = /^(\d+)R(\d*)$/.exec(ref) ?? []
   if (number === undefined) return undefined
@@ -27,8 +27,11 @@ export function embeddedJpeg(file: Buffer, { ref = '' }: Pixels): Buffer | undef
   const end = file.indexOf('endstream', start)
   const jpeg = file.subarray(start, end < 0 ? start : end)
   const last = jpeg.lastIndexOf('\xff\xd9', undefined, 'latin1')
-  return jpeg.length > 4 && jpeg.readUInt16BE(0) === 0xffd8 && last > 0 && colours(jpeg) !== 4 ? jpeg.subarray(0, last + 2) : undefined
+  return last > 0 && isForViewers(jpeg) ? jpeg.subarray(0, last + 2) : undefined
 }
+
+const isForViewers = (jpeg: Buffer): boolean =>
+  jpeg.length > 4 && jpeg.readUInt16BE(0) === 0xffd8 && colours(jpeg) !== 4
 
 /** Colours of a JPEG: four are those of a printer, which viewers guess at. */
 function colours(jpeg: Buffer): number | undefined {

@@ -3,7 +3,8 @@ import { slotRefusal } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 import { largestParsed, parserMemory, tooHardToParse } from '../../lib/search/index.js'
 import {
-  astGrep, languageNamed, scriptRulesFile, shownName, unmarkedItems, type OutlineItem, type OutlineSubject, type Range,
+  astGrep, languageNamed, scriptRulesFile, shownName, unmarkedItems, type OutlineItem, type Answered,
+  type OutlineSubject, type Range,
 } from '../../lib/syntax/index.js'
 
 export interface Opened extends OutlineSubject {
@@ -26,34 +27,50 @@ export async function askProgram(
   let isNonsense = false
   const answers = await Promise.all(
     [...byLanguage].map(async ([language, group]) => {
-      const rules = scriptRulesFile(languageNamed(language)!)
-      const settle = rules === undefined ? (items: OutlineItem[]) => items : unmarkedItems
+      const { rules, settle } = rulesFor(language)
       const sizes = new Map(group.map(({ handle }) => [handle.ref, handle.stat.bytes]))
       const stream = lines((line) => {
         const said = recordIn(line, sizes)
         if (said) made.set(said.path, settle(said.items.filter(isDeclaration).map(itemOf)))
         else if (line.length > 0) isNonsense = true
       }, 268_435_456)
-      const ruled = rules === undefined ? [] : ['--no-default-outline-rules', '--outline-rules', rules]
       // For one file the threads would only be started.
       const threads = group.length === 1 ? ['--threads=1'] : []
-      const args = ['outline', ...ruled, ...threads, '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
+      const args = ['outline', ...rules, ...threads, '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
       const limited = group.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
       const answered = await astGrep(context, args, { cwd: '/', seconds, ...limited }, stream.take)
-      if (answered?.overburdened || (answered?.timed_out && group.length === 1)) throw tooHardToParse(group[0]!.path)
-      if (answered?.timed_out) throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${group.length} files of ${language} within ${seconds} s.`, { retryable: true })
-      for (const [, ref, reason] of answered?.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm) ?? []) {
-        failed.push(`${group.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'}: ${reason}`)
-      }
+      if (answered) requireEnd(answered, group, seconds)
+      failed.push(...errorsIn(answered?.stderr ?? '', group))
       return answered
     }),
   )
-  // A program that ends otherwise, or has no word for any file, outlined nothing: whoever is next in line answers. Of empty files it says nothing.
-  const ended = !isNonsense && answers.every((answered) => answered?.exit_code === 0)
-  return ended && (made.size > 0 || files.every(({ handle }) => handle.stat.bytes === 0) || failed.length > 0) ? made : undefined
+  if (isNonsense || answers.some((answered) => answered?.exit_code !== 0)) return undefined
+  // A program without an answer for any file outlined nothing, so that the next engine answers. Empty files have none.
+  const areEmpty = files.every(({ handle }) => handle.stat.bytes === 0)
+  return made.size > 0 || areEmpty || failed.length > 0 ? made : undefined
 }
 
-/** A line of the program as a record; nothing where it is none, or cannot be about our file of that path, of so many bytes. */
+function rulesFor(language: string): { rules: string[]; settle: (items: OutlineItem[]) => OutlineItem[] } {
+  const file = scriptRulesFile(languageNamed(language)!)
+  if (file === undefined) return { rules: [], settle: (items) => items }
+  return { rules: ['--no-default-outline-rules', '--outline-rules', file], settle: unmarkedItems }
+}
+
+/** Throws where the program was too slow or took too much memory. */
+function requireEnd(answered: Answered, [first, ...others]: readonly Opened[], seconds: number): void {
+  const { overburdened, timed_out } = answered
+  if (overburdened || (timed_out && others.length === 0)) throw tooHardToParse(first!.path)
+  if (!timed_out) return
+  const files = `${others.length + 1} files of ${first!.language.id}`
+  throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${files} within ${seconds} s.`, { retryable: true })
+}
+
+function errorsIn(stderr: string, files: readonly Opened[]): string[] {
+  const pathOf = (ref: string) => files.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'
+  return [...stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)].map(([, ref, reason]) => `${pathOf(ref!)}: ${reason}`)
+}
+
+/** A line of the program as a record; nothing where it cannot be about our file. */
 function recordIn(line: Buffer, sizes: ReadonlyMap<string, number>): { path: string; items: NativeItem[] } | undefined {
   try {
     const said = JSON.parse(line.toString()) as { path?: unknown; items?: unknown }
@@ -97,7 +114,7 @@ interface NativeItem extends NativeMember {
   members?: NativeMember[]
 }
 
-/** Whether this names a thing where it is declared: a `struct s` of C without a body is the use of a type, or one announced. */
+/** Whether this is a declaration: a `struct s` of C without a body is none. */
 function isDeclaration({ astKind, signature = '', range: { byteOffset } }: NativeItem): boolean {
   const hasBody = signature.includes('{') || Buffer.byteLength(signature) < byteOffset.end - byteOffset.start
   return hasBody || !['struct_specifier', 'union_specifier', 'enum_specifier', 'class_specifier'].includes(astKind)

@@ -16,7 +16,7 @@ export interface Reading {
 
 type Found = { start: number; end: number } & ({ item: OutlineItem } | { member: Member })
 
-/** Items in source order, each with the members inside it. Of two patterns that match one node the first counts. */
+/** Items in source order with their members. Of two patterns for one node the first counts. */
 export function itemsOf(matches: QueryMatch[], text: string, { telling, outermost, overloads }: Reading): OutlineItem[] {
   const at = positionsIn(text)
   const place = ({ row, column }: Node['startPosition']) => ({ line: row, column: at.column(row, column) })
@@ -45,7 +45,7 @@ export function itemsOf(matches: QueryMatch[], text: string, { telling, outermos
   return overloads ? items.filter((item, at) => !isOverload(item, items[at + 1])) : items
 }
 
-/** The items, each member given to the innermost of them around it; all in source order, what is around first. */
+/** Gives each member to the innermost item around it, in source order. */
 function settled(all: Found[], outermost: boolean): OutlineItem[] {
   const items: OutlineItem[] = []
   const around: Found[] = []
@@ -55,13 +55,18 @@ function settled(all: Found[], outermost: boolean): OutlineItem[] {
     const holder = outer && 'item' in outer ? outer.item : undefined
     // A declaration that is exported is one with the statement that exports it.
     if (outermost && 'item' in found && holder?.name === found.item.name && holder.kind === found.item.kind) continue
-    if ('item' in found && (!outer || !outermost)) items.push(found.item)
-    else if ('member' in found) holder?.members.push(found.member)
-    else if (holder && holders.has(holder.kind) && items.at(-1) === holder) holder.members.push(asMember(found.item))
+    addFound(found, items, holder, !outer || !outermost)
     // Without that rule a member stands in items alone.
     if (outermost || 'item' in found) around.push(found)
   }
   return items
+}
+
+/** Adds an item, or a member to the item around it. */
+function addFound(found: Found, items: OutlineItem[], holder: OutlineItem | undefined, isItem: boolean): void {
+  if ('member' in found) holder?.members.push(found.member)
+  else if (isItem) items.push(found.item)
+  else if (holder && holders.has(holder.kind) && items.at(-1) === holder) holder.members.push(asMember(found.item))
 }
 
 const isOverload = (item: OutlineItem, next: OutlineItem | undefined): boolean => item.kind === 'function' && next?.kind === 'function' && next.name === item.name

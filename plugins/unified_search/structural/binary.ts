@@ -3,7 +3,7 @@ import type { Expand, StructuralInput } from './types.js'
 
 const plain = new Set([undefined, 'cst', 'smart', 'ast', 'relaxed'])
 
-/** Whether the run that searches also says how it reads the whole pattern, node by node: `run` with a language, and nothing that hides nodes. */
+/** Whether a run also reports how it reads the pattern: `run` with a language and without hidden nodes. */
 export const explains = (input: StructuralInput, language: Language, config?: string): boolean =>
   input.pattern !== undefined && !asRule(input) && named(input, language, config) && input.selector === undefined && plain.has(input.strictness) &&
   (input.debug_query === undefined || viewOf(input) === 'pattern')
@@ -33,14 +33,14 @@ export function argumentsFor(input: StructuralInput, language: Language, config?
 /** Whether only a rule can say it: `run` takes no pattern together with a kind, and no growing fix. */
 export const asRule = ({ pattern, kind, fix_config }: StructuralInput): boolean => (pattern !== undefined && kind !== undefined) || fix_config !== undefined
 
-/** Left to itself the program reads what a file embeds too: scripts and styles in HTML, and what the project file tells of. */
+/** By default the program reads what a file embeds too, such as scripts in HTML. */
 const named = ({ lang }: StructuralInput, { id }: Language, config?: string): boolean => lang !== undefined || (id !== 'html' && id !== 'embedded' && config === undefined)
 
 const viewOf = ({ debug_query }: StructuralInput): string | undefined => (debug_query === true ? 'pattern' : debug_query)
 
 const errors = 'errors'
 
-/** Two rules by which one run says what a pattern matches and what does not parse; `undefined` where `run` says more than a rule. */
+/** Two rules for one run: matches, and what does not parse; `undefined` where `run` needs more than a rule. */
 export function argumentsForBoth(input: StructuralInput, language: Language): string[] | undefined {
   const { pattern, workflow, debug_query, context_lines } = input
   if (pattern === undefined || workflow !== 'query' || asRule(input) || debug_query !== undefined || context_lines > 0 || !named(input, language)) return undefined
@@ -48,7 +48,7 @@ export function argumentsForBoth(input: StructuralInput, language: Language): st
   return ['scan', '--inline-rules', rules.map((rule) => JSON.stringify({ ...rule, language: language.title })).join('\n---\n'), '--json=stream', '--color=never']
 }
 
-/** Whether a line of that run is about what does not parse. In a text that it quotes no quotation mark stands bare. */
+/** Whether a line reports what does not parse. Quotation marks in a quoted text are escaped. */
 export const isError = (line: Buffer): boolean => line.includes(`"ruleId":"${errors}"`)
 
 /** The places that do not parse. */

@@ -42,7 +42,7 @@ export const inspectCall = (path: string) => ({
   input: { action: 'structural', workflow: 'inspect', ...(path !== 'sgconfig.yml' && { config_path: path }) },
 })
 
-/** Project files in a directory and its parents, up to the root of the workspace, and above it up to the top of its repository: those are told, never opened. */
+/** Project files from a directory up to the top of its repository; those above the root are not opened. */
 export async function discoverProjects(context: Context, from: string): Promise<string[]> {
   const found: string[] = []
   const start = (await context.workspace.stat(from).catch(() => undefined))?.kind === 'directory' ? from : parentOf(from)

@@ -7,9 +7,9 @@ import { listOf, mapOf, readConfig, textsIn } from './config.js'
 export interface Dialects {
   /** The language of a file. */
   of(path: string): Language | undefined
-  /** Ids of the languages whose files may hold code of this one: HTML holds scripts and styles, `languageInjections` adds others. */
+  /** Ids of the languages whose files may hold code of this one. */
   hostsOf(id: string): ReadonlySet<string>
-  /** The file, where it embeds languages or brings some of its own: that is known to the program only. */
+  /** The project file, where it embeds or adds languages: only the program knows those. */
   config?: string
 }
 

@@ -23,30 +23,34 @@ const takenBy: Record<string, Workflow[]> = {
   include_hidden: ['query', 'rewrite'],
 }
 
-/** Refuses by name what belongs to another workflow, and asks for what this one needs. Throws VT_INPUT_NOT_ALLOWED, VT_INPUT_MISSING, VT_INPUT_CONFLICT, VT_INPUT_INVALID. */
+/** Requires the fields of a workflow, and no others. Throws VT_INPUT_*. */
 export function checkFields(input: StructuralInput, given: Readonly<JsonObject>): Reported {
   const { workflow } = input
   for (const field of Object.keys(given)) {
     const takers = takenBy[field]
     if (takers && !takers.includes(workflow)) throw notAllowed(field, takers, workflow)
   }
-  if (workflow === 'test' && given['path'] !== undefined && given['path'] !== '.') throw notAllowed('path', workflows.filter((name) => name !== 'test'), workflow)
+  if (workflow === 'test' && !['.', undefined].includes(given['path'] as string)) throw notAllowed('path', workflows.filter((name) => name !== 'test'), workflow)
   if (workflow === 'query' && input.pattern === undefined && input.kind === undefined) throw missing("'pattern' or 'kind'")
-  if (workflow === 'rewrite') {
-    if (input.pattern === undefined) throw missing("'pattern'")
-    if (input.rewrite === undefined && !input.fix_config) throw missing("'rewrite' or 'fix_config'")
-    checkExpansions(input.fix_config)
-    if (input.rewrite !== undefined && input.fix_config) throw problem('VT_INPUT_CONFLICT', { fields: "'rewrite' and 'fix_config'" })
-  }
-  for (const field of ['selector', 'strictness', 'debug_query'] as const) {
-    if (input[field] !== undefined && input.pattern === undefined) throw missing("'pattern'")
-  }
-  if (input.debug_query !== undefined && input.lang === undefined) throw missing("'lang'")
-  if (input.debug_query !== undefined && asRule(input)) {
-    throw problem('VT_INPUT_CONFLICT', { fields: input.fix_config ? "'debug_query' and 'fix_config'" : "'debug_query' and 'kind'" })
-  }
+  if (workflow === 'rewrite') checkRewrite(input)
+  const needsPattern = (['selector', 'strictness', 'debug_query'] as const).some((field) => input[field] !== undefined)
+  if (needsPattern && input.pattern === undefined) throw missing("'pattern'")
+  if (input.debug_query !== undefined) checkDebug(input)
   const ignored = input.rewrite !== undefined && workflow !== 'rewrite'
   return { notices: ignored ? [notice('VT_INPUT_IGNORED', `'rewrite' is for workflow "rewrite" and was ignored by "${workflow}".`)] : [] }
+}
+
+function checkRewrite({ pattern, rewrite, fix_config: fix }: StructuralInput): void {
+  if (pattern === undefined) throw missing("'pattern'")
+  if (rewrite === undefined && !fix) throw missing("'rewrite' or 'fix_config'")
+  checkExpansions(fix)
+  if (rewrite !== undefined && fix) throw problem('VT_INPUT_CONFLICT', { fields: "'rewrite' and 'fix_config'" })
+}
+
+function checkDebug(input: StructuralInput): void {
+  if (input.lang === undefined) throw missing("'lang'")
+  const other = input.fix_config ? 'fix_config' : 'kind'
+  if (asRule(input)) throw problem('VT_INPUT_CONFLICT', { fields: `'debug_query' and '${other}'` })
 }
 
 /** Throws VT_INPUT_INVALID where a range would grow by none or several things. */

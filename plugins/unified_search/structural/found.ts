@@ -4,7 +4,7 @@ import type { KeptMatch } from './types.js'
 /** Matches behind the end of a page that may wait to be put in order. */
 const mostWaiting = 1_000
 
-/** What was found: all of it is counted, and kept as far as a page may show it, so that a query with many matches holds no more than one with few. */
+/** Counts all matches, and keeps those that a page may show. */
 export class FoundMatches {
   total = 0
   private readonly counts = new Map<string, number>()

@@ -8,7 +8,7 @@ import type { Captured, Native, StructuralInput } from './types.js'
 
 const grammars = new Set(['html', 'css', 'javascript', 'typescript', 'tsx'])
 
-/** The library, if it serves the language and the query; `undefined` where its package brings nothing for this platform. */
+/** The library where it serves the language and the query. */
 export async function libraryFor({ id }: Language, input: StructuralInput): Promise<Library | undefined> {
   if (!grammars.has(id) || (id === 'html' && input.lang === undefined)) return undefined
   // Only the program explains a pattern and grows a fix.
@@ -27,7 +27,7 @@ export interface SourceText {
 export type Stopping = () => boolean
 export interface StructuralMatches {
   matches: Native[]
-  /** For the program: what does not parse, since how a parser goes on after an error depends on the encoding, and what is deep or one long line. */
+  /** Files for the program: what does not parse, is deep, or is one long line. */
   broken: Set<string>
   /** What was not looked into, because it was to stop. */
   stopped: boolean

@@ -3,7 +3,7 @@ import type { KeptMatch, Native } from './types.js'
 /** A match that is there as a whole. */
 export const keptMatch = (native: Native): KeptMatch => ({ file: native.file, start: native.range.byteOffset.start, end: native.range.byteOffset.end, whole: () => native })
 
-/** A line of the program as a match; the whole of it is read when it is shown. In a text that it quotes no quotation mark stands bare. */
+/** A line of the program as a match, parsed when it is shown. Quotation marks in a quoted text are escaped. */
 export function keptIn(line: Buffer, pathOf: (name: string) => string): KeptMatch {
   const whole = (): Native => {
     const native = JSON.parse(line.toString()) as Native

@@ -17,7 +17,7 @@ export interface OpenSubject {
   host: string | undefined
 }
 
-/** Opens files to be searched; `unread` and `large` take those that are not. Throws VT_INPUT_TOO_LARGE for the one that was named. */
+/** Opens files; `unread` and `large` take the others. Throws VT_INPUT_TOO_LARGE for a named one. */
 export async function openAll(opener: SubjectOpener, files: StructuralSubject[], language: Language, named: string, passed: { unread: string[]; large: string[] }): Promise<OpenSubject[]> {
   const opened: OpenSubject[] = []
   try {
@@ -50,7 +50,7 @@ export async function hidesMatches(opened: OpenSubject[]): Promise<boolean> {
   return false
 }
 
-/** The texts of files, one after the other, or of pages what they embed; `unread` takes those that are none, `unparsed` pages that only the program reads. */
+/** The texts of files, or the code that pages embed; `unread` and `unparsed` take the others. */
 export async function* textsOf(opened: OpenSubject[], unread: string[], pieces: ((text: string) => ReturnType<typeof codeIn>) | undefined, unparsed: Set<string>): AsyncGenerator<SourceText> {
   for (const { path, handle } of opened) {
     const bytes = await handle.read(0, handle.stat.bytes)

@@ -18,7 +18,7 @@ interface Piece {
 /** UTF-16 units of code that are parsed at once in this process, where nothing could stop a parser. */
 const mostCode = 262_144
 
-/** Whether a query can ask what pages embed without the program: the root of a language that stands in pieces is known to the program only. */
+/** Whether embedded code can be searched without the program, which alone knows the root of pieces. */
 export const asksPages = ({ kind, selector }: StructuralInput): boolean => !/\b(program|stylesheet)\b/.test(`${kind ?? ''} ${selector ?? ''}`)
 
 const attributes = /\s+([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|((?:[^\s"'<>=/]|\/(?!>))+)))?/g

@@ -17,7 +17,7 @@ export function holdsErrorHere({ parse }: Library, pattern: string, language: La
   return errors.map((node) => node.range()).some(({ start, end }) => !/^\$+[A-Z_]?\w*$/.test(pattern.slice(start.index, end.index)))
 }
 
-/** Whether nothing is wrong with a pattern and nothing is missing from it, for those languages: what a parser adds takes no room. */
+/** Whether a pattern parses completely in those languages: an added node has no length. */
 export function lacksNothing({ parse }: Library, pattern: string, language: Language): boolean {
   const left = [parse(language.title, spelled(pattern, language)).root()]
   for (let node = left.pop(); node; node = left.pop()) {
@@ -62,7 +62,7 @@ async function explained(pattern: string, language: Language, view: 'pattern' | 
   return (await astGrep(context, args, { cwd: root, input: Buffer.alloc(0), seconds: Math.min(10, context.host.waits.engine / 1000) }, () => {}))?.stderr ?? ''
 }
 
-/** Languages in which a name may begin with `$`; in the others ast-grep reads another character in its place, and only its tree of text does not. */
+/** Languages in which a name may begin with `$`; in the others ast-grep reads another character. */
 const dollars = new Set(['bash', 'dart', 'java', 'javascript', 'json', 'lua', 'markdown', 'scala', 'solidity', 'tsx', 'typescript', 'yaml'])
 const sigils: Record<string, string> = { c: '𐀀', cpp: '𐀀', css: '_', html: 'z', nix: '_' }
 
@@ -70,7 +70,7 @@ function spelled(pattern: string, { id }: Language): string {
   return dollars.has(id) ? pattern : pattern.replace(/\$+(?=[A-Z_])|\${3}/g, (run) => (sigils[id] ?? 'µ').repeat(run.length))
 }
 
-/** Whether the error is a metavariable where the grammar has no place for a name, or what it wants to see behind one. */
+/** Whether the error is a metavariable in a place without names, or what follows one. */
 function ofMetavariable(pattern: string, { start, end }: PatternPlace): boolean {
   const line = Array.from(pattern.split('\n')[start.line] ?? '')
   const [before, text] = [line.slice(0, start.column), line.slice(start.column, end.column)].map((part) => part.join(''))

@@ -10,7 +10,7 @@ import type { StructuralInput } from './types.js'
 
 const seconds = 120
 
-/** Runs `scan` or `test` with the project's configuration, in the root of the workspace. `undefined` without ast-grep. Throws VT_SEARCH_*. */
+/** Runs `scan` or `test` of the project in the root. `undefined` without ast-grep. Throws VT_SEARCH_*. */
 export async function askProject(context: Context, input: StructuralInput, args: string[], onStdout: Consumer): Promise<Answered | undefined> {
   const config = await readConfig(context, input.config_path)
   if (!config) {

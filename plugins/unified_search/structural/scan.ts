@@ -40,7 +40,7 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
       total_findings: all.length,
       returned_findings: findings.length,
       truncated,
-      has_error_findings: (by_severity['error'] ?? 0) > 0,
+      has_error_findings: Object.hasOwn(by_severity, 'error'),
       by_severity,
       by_rule: tally(all.map(({ ruleId }) => ruleId!)),
     },

@@ -21,7 +21,7 @@ const most = 50_000
 const batch = 400
 /** Bytes up to which the program is asked a second time, for what does not parse. */
 const mostChecked = 1_048_576
-/** Bytes that are parsed in this process; for more the program is faster, because it uses every processor and can be stopped. */
+/** Bytes that are parsed in this process; for more the program is faster and can be stopped. */
 const mostInProcess = 262_144
 /** Bytes that the program may tell in one run. */
 const mostTold = 1_073_741_824
@@ -234,7 +234,7 @@ export class Search {
     return false
   }
 
-  /** What may be why a pattern without errors of its own found nothing: a parser adds in silence what it misses, such as a bracket. */
+  /** Why a sound pattern may find nothing: a parser silently adds what is missing, such as a bracket. */
   private async incomplete(): Promise<Reported['notices']> {
     const { pattern } = this.call.input
     const [language] = this.searched
@@ -244,7 +244,7 @@ export class Search {
     return place ? [notice('VT_SEARCH_FRAGMENT', `Nothing matched, and the pattern is not whole ${language.title} code. ${saidOf(place)}`)] : []
   }
 
-  /** A refusal of the pattern with the place of its error, which is asked for only now that nothing else is to be said. */
+  /** A refusal of the pattern with the place of its error. */
   private async explained(error: VtError, language: Language): Promise<VtError> {
     const { pattern } = this.call.input
     const place = pattern === undefined || !aboutPattern.has(error.code) ? undefined : await errorPlace(pattern, language, this.context)

@@ -1,4 +1,4 @@
-import { VtError, type Context, type Notice } from '../../../core/index.js'
+import { VtError, type Context, type Handle, type Notice } from '../../../core/index.js'
 import { inPathOrder, notice, slotRefusal, remarks, some, withoutEnd } from '../../lib/base/index.js'
 import { isGlob } from '../../lib/globs/index.js'
 import { filesBelow, countMatches, openToSearch } from '../../lib/search/index.js'
@@ -37,61 +37,92 @@ function subjectOf(own: Language | undefined, forced: Language | undefined, host
 }
 
 /** The files of a query, each with its language. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
-export async function structuralSubjects(context: Context, input: StructuralInput, { of, hostsOf }: Dialects, word: string | undefined): Promise<StructuralSubjects> {
-  const forced = input.lang === undefined ? undefined : (languageNamed(input.lang) ?? { id: input.lang, title: input.lang, aliases: [], extensions: [] })
-  const globs = [input.globs ?? []].flat()
-  const named = new Set([...globs, ...(input.paths ?? [])].flatMap((glob) => languageOf(withoutEnd(glob, '}]'))?.id ?? []))
-  const languageAt = (path: string) => withPatterns(of(path))
-  const hosts = hostsOf(forced?.id ?? '')
-  const files = new Map<string, Omit<StructuralSubject, 'path'>>()
-  const take = (path: string, language: Language | undefined): void => {
-    const subject = subjectOf(language, forced, hosts)
-    if (subject) files.set(path, subject)
-  }
-  const holding = new Set<string>()
-  const notices: Notice[] = []
+export async function structuralSubjects(context: Context, input: StructuralInput, dialects: Dialects, word: string | undefined): Promise<StructuralSubjects> {
+  const found = startSubjects(input, dialects)
   const lost: VtError[] = []
-  const strange: string[] = []
-  for (const entry of new Set(input.paths ?? [input.path])) {
+  const entries = new Set(input.paths ?? [input.path])
+  for (const entry of entries) {
     const target = await openToSearch(context, entry).catch((error: unknown) => {
       if (input.paths && isGlob(entry)) return undefined
       if (!input.paths || !(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
-      lost.push(error)
-      return null
+      return error
     })
-    if (target === null) continue
-    if (target?.kind === 'file') {
-      await target.close()
-      const language = languageAt(target.path)
-      if (forced ?? language) files.set(target.path, subjectOf(language, forced, hosts) ?? { language: forced! })
-      else strange.push(target.path)
-      holding.add(target.path)
-      continue
-    }
-    await using directory = target ?? (await context.workspace.openDirectory('.'))
-    const discovery = { include_hidden: input.include_hidden, globs: target ? globs : [`/${entry}`, ...globs] }
-    const [listing, found] = await Promise.all([
-      filesBelow(context, directory, discovery),
-      word === undefined ? undefined : countMatches(context, { ...discovery, path: directory.path, patterns: [word], literal: true, case_sensitive: true }),
-    ])
-    // The search for the word met everything that the walk met, and the files besides.
-    notices.push(...remarks({ ...listing, complaints: found?.complaints ?? listing.complaints, skipped: found?.skipped ?? [] }))
-    for (const path of listing.files) {
-      const language = languageAt(path)
-      if (forced || !language || !quiet.has(language.id) || named.has(language.id)) take(path, language)
-      else if (language.id === 'html' && !asRule(input) && input.pattern !== undefined) files.set(path, { language: embedded, host: language })
-    }
-    for (const path of found?.files.map(({ file }) => file) ?? listing.files) holding.add(path)
+    if (target instanceof VtError) lost.push(target)
+    else if (target?.kind === 'file') await addFile(found, target)
+    else await addFolder(found, context, target, entry, word)
   }
-  if (lost.length > 0 && lost.length === new Set(input.paths).size) throw lost[0]
-  if (strange.length > 0) {
-    const problem = `The extension of ${some(strange.map((path) => `'${path}'`))} is of no language that is served`
-    const served = patternLanguages.map(({ id }) => id).join(' ')
-    const hint = 'Name files of these languages. Give {field:lang} for others.'
-    if (files.size === 0) throw slotRefusal('VT_SEARCH_LANG', `${problem}; served: ${served}.`, { hint })
-    notices.push(notice('VT_SEARCH_LANG_SKIPPED', `${problem}; give lang to have it searched.`))
+  if (lost.length > 0 && lost.length === entries.size) throw lost[0]
+  const { files, holding, notices } = found
+  notices.push(...strangeFiles(found))
+  if (lost.length > 0) {
+    const messages = lost.map(({ problem }) => problem.message)
+    notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(messages)}`))
   }
-  if (lost.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(lost.map((error) => error.problem.message))}`))
   const all = inPathOrder(files, ([path]) => path).map(([path, subject]) => ({ path, ...subject }))
   return { files: all, holding: all.filter(({ path }) => holding.has(path)), notices }
+}
+
+type Subjects = ReturnType<typeof startSubjects>
+
+function startSubjects(input: StructuralInput, { of, hostsOf }: Dialects) {
+  const { lang: id, globs: declared = [], paths = [] } = input
+  const forced = id === undefined ? undefined : (languageNamed(id) ?? { id, title: id, aliases: [], extensions: [] })
+  const globs = [declared].flat()
+  return {
+    input,
+    forced,
+    globs,
+    named: new Set([...globs, ...paths].flatMap((glob) => languageOf(withoutEnd(glob, '}]'))?.id ?? [])),
+    hosts: hostsOf(forced?.id ?? ''),
+    languageAt: (path: string) => withPatterns(of(path)),
+    files: new Map<string, Omit<StructuralSubject, 'path'>>(),
+    holding: new Set<string>(),
+    notices: [] as Notice[],
+    strange: [] as string[],
+  }
+}
+
+async function addFile({ files, forced, hosts, languageAt, holding, strange }: Subjects, file: Handle): Promise<void> {
+  await file.close()
+  const { path } = file
+  const language = languageAt(path)
+  if (forced ?? language) files.set(path, subjectOf(language, forced, hosts) ?? { language: forced! })
+  else strange.push(path)
+  holding.add(path)
+}
+
+/** Adds the files of a folder, or those that the glob matches. */
+async function addFolder(all: Subjects, context: Context, folder: Handle | undefined, entry: string, word?: string) {
+  const { input, globs, holding } = all
+  await using directory = folder ?? (await context.workspace.openDirectory('.'))
+  const discovery = { include_hidden: input.include_hidden, globs: folder ? globs : [`/${entry}`, ...globs] }
+  const how = { path: directory.path, literal: true, case_sensitive: true }
+  const [listing, found] = await Promise.all([
+    filesBelow(context, directory, discovery),
+    word === undefined ? undefined : countMatches(context, { ...discovery, ...how, patterns: [word] }),
+  ])
+  // The search for the word met everything that the walk met, and the files besides.
+  const { complaints, skipped } = found ?? { complaints: listing.complaints, skipped: [] }
+  all.notices.push(...remarks({ ...listing, complaints, skipped }))
+  for (const path of listing.files) addListed(all, path)
+  for (const path of found?.files.map(({ file }) => file) ?? listing.files) holding.add(path)
+}
+
+function addListed({ input, files, forced, hosts, named, languageAt }: Subjects, path: string): void {
+  const language = languageAt(path)
+  if (forced || !language || !quiet.has(language.id) || named.has(language.id)) {
+    const subject = subjectOf(language, forced, hosts)
+    if (subject) files.set(path, subject)
+  } else if (language.id === 'html' && !asRule(input) && input.pattern !== undefined) {
+    files.set(path, { language: embedded, host: language })
+  }
+}
+
+function strangeFiles({ strange, files }: Subjects): Notice[] {
+  if (strange.length === 0) return []
+  const problem = `The extension of ${some(strange.map((path) => `'${path}'`))} is of no language that is served`
+  const served = patternLanguages.map(({ id }) => id).join(' ')
+  const hint = 'Name files of these languages. Give {field:lang} for others.'
+  if (files.size === 0) throw slotRefusal('VT_SEARCH_LANG', `${problem}; served: ${served}.`, { hint })
+  return [notice('VT_SEARCH_LANG_SKIPPED', `${problem}; give lang to have it searched.`)]
 }

@@ -3,7 +3,7 @@ import type { Native } from './types.js'
 /** Text and metavariables in turn. */
 export type RewriteTemplate = (string | { name: string; several: boolean })[]
 
-/** The parts of a template of one line; `undefined` for several lines and for what reads as more than plain metavariables. */
+/** The parts of a template of one line with plain metavariables. */
 export function templateOf(rewrite: string): RewriteTemplate | undefined {
   const parts = rewrite.split(/(\${3}[A-Z][A-Z0-9_]*|(?<!\$)\$[A-Z][A-Z0-9_]*)/)
   const plain = parts.filter((_, index) => index % 2 === 0)

@@ -4,7 +4,7 @@ import type { Schema } from '../../../core/index.js'
 const deepest = 4
 const longest = { text: 200, schema: 4_000 }
 
-/** The fields of an input, a line each: type, choices, whether it is needed, and what its author says of it. */
+/** The fields of an input, a line each: type, choices, need and description. */
 export function fieldLines(input: Schema): string[] {
   const required = [input['required'] ?? []].flat()
   return Object.entries((input['properties'] ?? {}) as Record<string, Schema>).flatMap(([name, schema]) => {
@@ -22,7 +22,7 @@ function typeOf(schema: unknown, root: Schema, depth = 0): string {
   if (typeof $ref === 'string') return typeOf(target(root, $ref), root, depth + 1)
   if (Array.isArray(choices)) return choices.slice(0, 40).map((one) => JSON.stringify(one)).join(' | ')
   if ('const' in schema) return JSON.stringify(schema['const'])
-  const alternatives = [type === undefined ? (schema['anyOf'] ?? schema['oneOf'] ?? []) : []].flat()
+  const alternatives = type === undefined ? alternativesOf(schema) : []
   if (alternatives.length > 0) return alternatives.map((one) => typeOf(one, root, depth + 1)).join(' | ')
   if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one }, root, depth)).join(' | ')
   if (type === 'array') return items === undefined ? 'any[]' : `(${typeOf(items, root, depth + 1)})[]`.replace(/^\((\w+)\)/, '$1')
@@ -31,6 +31,8 @@ function typeOf(schema: unknown, root: Schema, depth = 0): string {
   const members = Object.entries(properties).map(([name, one]) => `${name}${required.includes(name) ? '' : '?'}: ${typeOf(one, root, depth + 1)}`)
   return `{ ${members.join(', ')} }`
 }
+
+const alternativesOf = (schema: Schema): unknown[] => [schema['anyOf'] ?? schema['oneOf'] ?? []].flat()
 
 const target = (root: Schema, reference: string): unknown =>
   reference.startsWith('#/') ? reference.slice(2).split('/').reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), root) : undefined

@@ -83,10 +83,10 @@ export function addressFault(address: string, field = 'base_url'): string | unde
 }
 
 /** Objects merged into each other by key, later ones win. */
-export function merged(...objects: JsonObject[]): JsonObject {
+export function merged(...objects: (JsonObject | undefined)[]): JsonObject {
   return objects.reduce<JsonObject>((all, one) => {
     const copy = { ...all }
-    for (const [key, value] of Object.entries(one)) copy[key] = isObject(value) && isObject(copy[key]) ? merged(copy[key], value) : value
+    for (const [key, value] of Object.entries(one ?? {})) copy[key] = isObject(value) && isObject(copy[key]) ? merged(copy[key], value) : value
     return copy
   }, {})
 }

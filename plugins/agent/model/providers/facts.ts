@@ -32,7 +32,7 @@ const defaults: Record<ApiFormat, ModelFacts> = {
   module: { supports_tools: true },
 }
 
-/** Profile, the list of models, the entry itself, the snapshot, the default of the format: the nearest that says a fact wins. */
+/** Takes each fact from the nearest: profile, list of models, entry, snapshot, format. */
 export function buildModel(source: ProviderSource, name: string): Model {
   const { entry } = source
   const id = `${entry.name}/${name}`
@@ -49,15 +49,6 @@ export function buildModel(source: ProviderSource, name: string): Model {
     ['default', { max_output_tokens: mostOutput }],
     ['assumed', { context_window: assumedWindow }],
   ]
-  const facts: ModelFacts = {}
-  const sources: Record<string, string> = {}
-  for (const [from, layer] of layers) {
-    for (const [key, value] of Object.entries(layer)) {
-      if (value === undefined || key in sources || !/^(context_window|max_output_tokens|cost|supports_\w+)$/.test(key)) continue
-      Object.assign(facts, { [key]: value })
-      sources[key] = from
-    }
-  }
   return {
     id,
     name,
@@ -65,12 +56,27 @@ export function buildModel(source: ProviderSource, name: string): Model {
     source,
     entry,
     format,
-    facts,
-    sources,
+    ...factsOf(layers),
     compat: { ...entry.compat, ...listed.compat, ...profile.compat },
-    body: merged(entry.body ?? {}, listed.body ?? {}, profile.body ?? {}),
+    body: merged(entry.body, listed.body, profile.body),
   }
 }
+
+/** Takes each fact from the first layer that has it. */
+function factsOf(layers: readonly [from: string, Profile][]): Pick<Model, 'facts' | 'sources'> {
+  const facts: ModelFacts = {}
+  const sources: Record<string, string> = {}
+  for (const [from, layer] of layers) {
+    for (const [key, value] of Object.entries(layer)) {
+      if (value === undefined || key in sources || !factKey.test(key)) continue
+      Object.assign(facts, { [key]: value })
+      sources[key] = from
+    }
+  }
+  return { facts, sources }
+}
+
+const factKey = /^(context_window|max_output_tokens|cost|supports_\w+)$/
 
 /** Where the settings say how much a model holds. */
 export const windowKey = ({ name, source: { key, builtin, from } }: Model): string =>
@@ -80,12 +86,12 @@ interface Snapshot {
   as_of: string
   /** Where its facts come from. */
   source: string
-  /** Provider to the models to choose from where nobody has chosen one; the first is asked where nobody can be asked. */
+  /** The models of a provider to choose from; the first is the default. */
   first: Record<string, string[]>
   models: Record<string, ModelFacts>
 }
 let read: Snapshot | undefined
-/** What was known of models of built-in providers when the program was made; nothing newer is fetched. */
+/** The models of built-in providers when the program was built. */
 export const snapshot = (): Snapshot => (read ??= JSON.parse(readFileSync(programFile('manifests/provider/_models.json'), 'utf8')) as Snapshot)
 
 const own = <T>(map: Record<string, T> | undefined, key: string): T | undefined => (map && Object.hasOwn(map, key) ? map[key] : undefined)

@@ -1,4 +1,4 @@
-import { toText } from '../../../../core/base/index.js'
+import { definedOnly, toText } from '../../../../core/base/index.js'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import { AgentError, messageOf } from '../../base/index.js'
 import type { Resolve } from '../../auth/index.js'
@@ -85,7 +85,9 @@ async function* adapted(parts: AsyncIterable<Part>): AsyncGenerator<LanguageMode
       usage = { inputTokens: { ...usage.inputTokens, total: part.input_tokens, cacheRead: part.cached_input_tokens }, outputTokens: { ...usage.outputTokens, total: part.output_tokens } }
     } else if (part.type === 'error') {
       const { message, status, retry_after_ms: wait } = part
-      yield { type: 'error', error: Object.assign(new Error(toText(message)), status !== undefined && { statusCode: status }, wait !== undefined && { responseHeaders: { 'retry-after-ms': toText(wait) } }) }
+      const headers = wait !== undefined && { responseHeaders: { 'retry-after-ms': toText(wait) } }
+      const error = Object.assign(new Error(toText(message)), definedOnly({ statusCode: status }), headers)
+      yield { type: 'error', error }
       return
     } else if (part.type === 'finish') {
       const unified = part.reason ?? 'stop'

@@ -42,18 +42,7 @@ export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Plac
 
 /** The one way to give each hunk a place in order and without overlap. */
 function choose(path: string, candidates: HunkPlace[][], lines: Lines): HunkPlace[] {
-  // From the last hunk to the first: in how many ways (0, 1, many) the rest can follow each place.
-  const ways: number[][] = []
-  for (let index = candidates.length - 1; index >= 0; index--) {
-    const next = candidates[index + 1]
-    let [sum, other] = [0, next?.length ?? 0]
-    // Places are in order: what can follow a place can follow those before it too.
-    ways[index] = candidates[index]!.map(() => 0)
-    for (const [at, { end }] of [...candidates[index]!.entries()].reverse()) {
-      while (next && other > 0 && next[other - 1]!.at >= end) sum = Math.min(2, sum + ways[index + 1]![--other]!)
-      ways[index]![at] = next ? sum : 1
-    }
-  }
+  const ways = countWays(candidates)
   const total = (ways[0] ?? []).reduce((sum, count) => sum + count, 0)
   if (total > 1) {
     const index = candidates.findIndex((places, at) => places.filter((_, other) => ways[at]![other]! > 0).length > 1)
@@ -77,6 +66,22 @@ function choose(path: string, candidates: HunkPlace[][], lines: Lines): HunkPlac
       lines.number(sorted[clash]![1].at),
     )
   return chosen
+}
+
+/** Counts from the last hunk to the first in how many ways (0, 1, many) the rest can follow each place. */
+function countWays(candidates: readonly HunkPlace[][]): number[][] {
+  const ways: number[][] = []
+  for (let index = candidates.length - 1; index >= 0; index--) {
+    const next = candidates[index + 1]
+    let [sum, other] = [0, next?.length ?? 0]
+    // Places are in order: a hunk that can follow a place can follow those before it too.
+    ways[index] = candidates[index]!.map(() => 0)
+    for (const [at, { end }] of [...candidates[index]!.entries()].reverse()) {
+      while (next && other > 0 && next[other - 1]!.at >= end) sum = Math.min(2, sum + ways[index + 1]![--other]!)
+      ways[index]![at] = next ? sum : 1
+    }
+  }
+  return ways
 }
 
 function render(placed: Placed, place: HunkPlace, hunk: Hunk, lines: Lines): void {

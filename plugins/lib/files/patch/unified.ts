@@ -19,7 +19,7 @@ export function parseUnified(lines: string[]): Section[] {
   } catch (error) {
     throw syntax(1, lines[0]!, `a unified diff whose counts are right (${(error as Error).message})`)
   }
-  // Only paths that stand in lines of their own are taken: those are the ones that were looked at before.
+  // Only paths in lines of their own are taken: those were checked before.
   const named = new Set(lines.flatMap((line) => header.exec(line)?.[1] ?? []))
   return patches.map((patch) => sectionOf(patch, lines, named))
 }
@@ -29,25 +29,21 @@ function sectionOf(patch: StructuredPatch, lines: string[], named: Set<string>):
   const line = lines.findIndex((text) => text.includes(now === '/dev/null' ? old : now)) + 1
   const wrong = (expected: string) => syntax(line, lines[line - 1] ?? '', expected)
   if (isBinary || isCopy) throw wrong('a text diff; binary patches and copies are not applied')
-  if (newMode && !['100644', '100755'].includes(newMode)) throw wrong('a regular file; links and submodules are not made')
+  if (!['100644', '100755', undefined].includes(newMode)) throw wrong('a regular file; links and submodules are not made')
   const [from, to] = isRename ? [old.replace(/^a\//, ''), now.replace(/^b\//, '')] : strip(old, now)
-  if (![old, now].every((path) => path === '/dev/null' || named.has(path) || named.has(path.replace(/^[ab]\//, ''))))
-    throw wrong("'--- a/path' and '+++ b/path'")
+  const isNamed = (path: string) => [path, path.replace(/^[ab]\//, '')].some((name) => named.has(name))
+  if (![old, now].every((path) => path === '/dev/null' || isNamed(path))) throw wrong("'--- a/path' and '+++ b/path'")
   if (hunks.length === 0 && !isRename) throw wrong('a hunk; a change of the mode alone is not applied')
-  if (from === '/dev/null') {
-    const added = hunks.flatMap((hunk) => hunk.lines)
-    return {
-      op: 'add',
-      path: to,
-      lines: added.filter((text) => text.startsWith('+')).map((text) => text.slice(1)),
-      newline: !added.some((text) => text.startsWith('\\')),
-      executable: newMode === '100755',
-      line,
-    }
-  }
+  if (from === '/dev/null') return { op: 'add', path: to, ...addedText(hunks), executable: newMode === '100755', line }
   if (to === '/dev/null') return { op: 'delete', path: from, line }
   const executable = newMode && { executable: newMode === '100755' }
   return { op: 'update', path: from, ...(from !== to && { to }), hunks: hunks.map((hunk) => hunkOf(hunk, line)), ...executable, line }
+}
+
+function addedText(hunks: readonly StructuredPatchHunk[]): { lines: string[]; newline: boolean } {
+  const added = hunks.flatMap((hunk) => hunk.lines)
+  const lines = added.filter((text) => text.startsWith('+')).map((text) => text.slice(1))
+  return { lines, newline: !added.some((text) => text.startsWith('\\')) }
 }
 
 /** Without the sides that git and others put in front, where both names have them. */

@@ -25,16 +25,22 @@ const mostReadBytes = 1024 * 1024
 
 /** What a call asks for. Throws VT_INPUT_CONFLICT for line and byte fields together, VT_INPUT_INVALID. */
 export function wanted({ input }: Call<ReadInput>): WantedPart {
-  const { max_bytes: max = mostReadBytes, offset_lines: first, page_size_lines: page, end_line: end } = input
-  const lineFields = (['offset_lines', 'page_size_lines', 'end_line'] as const).filter((name) => input[name] !== undefined)
-  const byteFields = (['offset_bytes', 'page_size_bytes'] as const).filter((name) => input[name] !== undefined)
-  if (lineFields.length > 0 && byteFields.length > 0) throw conflict(lineFields[0]!, byteFields[0]!)
-  const ranged = lineFields[0] ?? byteFields[0]
-  if (input.pages !== undefined && ranged !== undefined) throw conflict('pages', ranged)
-  if (page !== undefined && end !== undefined) throw conflict('page_size_lines', 'end_line')
-  if (input.pages !== undefined) return { by: 'pages' }
-  if (byteFields.length > 0) return { by: 'bytes', offset: input.offset_bytes ?? 0, size: Math.min(input.page_size_bytes ?? 8192, max) }
-  if (lineFields.length === 0) return input.max_bytes === undefined ? everything : { by: 'start', size: max }
+  const { max_bytes: max = mostReadBytes, offset_bytes: offset = 0, page_size_bytes: bytes = 8192 } = input
+  const isGiven = (name: keyof ReadInput): boolean => input[name] !== undefined
+  const line = ['offset_lines', 'page_size_lines', 'end_line'].find((name) => isGiven(name as keyof ReadInput))
+  const byte = ['offset_bytes', 'page_size_bytes'].find((name) => isGiven(name as keyof ReadInput))
+  if (line && byte) throw conflict(line, byte)
+  const ranged = line ?? byte
+  if (isGiven('pages') && ranged) throw conflict('pages', ranged)
+  if (isGiven('page_size_lines') && isGiven('end_line')) throw conflict('page_size_lines', 'end_line')
+  if (isGiven('pages')) return { by: 'pages' }
+  if (byte) return { by: 'bytes', offset, size: Math.min(bytes, max) }
+  if (line) return wantedLines(input, max)
+  return isGiven('max_bytes') ? { by: 'start', size: max } : everything
+}
+
+function wantedLines(input: ReadInput, max: number): WantedPart {
+  const { offset_lines: first, page_size_lines: page, end_line: end } = input
   const start = first ?? 1
   if (end !== undefined && end < start) {
     throw problem('VT_INPUT_INVALID', { problem: `'end_line' is ${end}; it must be at least 'offset_lines', which is ${start}.` })

@@ -1,0 +1,115 @@
+import type { ErrorObject } from 'ajv'
+import { toText, type JsonObject, type Schema } from '../base/index.js'
+import { extra, outOfRange, stepsOf } from './explain.js'
+
+// Explains ajv's errors of a call's input as issues, for a model that is to correct the input.
+
+/** One thing that is wrong with an input: `field` as the schema spells it, `allowed` at most 30 values. */
+export interface Issue {
+  code: 'VT_INPUT_MISSING' | 'VT_INPUT_UNKNOWN' | 'VT_INPUT_INVALID' | 'VT_INPUT_CONFLICT'
+  field: string
+  problem: string
+  allowed?: unknown[]
+  got?: unknown
+}
+
+/** The errors of an input, at most 8, each with the problem, the received value and the allowed values. */
+export function issuesOf(errors: readonly ErrorObject[]): Issue[] {
+  const alternatives = new Map<string, string[]>()
+  const issues: Issue[] = []
+  for (const error of errors) {
+    // Branches of anyOf/oneOf that only ask for a field are one issue: "Missing 'a' or 'b'".
+    const branch = /^(.*\/(?:anyOf|oneOf))\/\d+\/required$/.exec(error.schemaPath)
+    if (branch && error.keyword === 'required') alternatives.set(branch[1]!, [...(alternatives.get(branch[1]!) ?? []), error.params['missingProperty']])
+  }
+  for (const error of errors) {
+    const at = error.schemaPath
+    if ([...alternatives.keys()].some((path) => at.startsWith(`${path}/`))) continue
+    const group = alternatives.get(at)
+    if (group) issues.push({ code: 'VT_INPUT_MISSING', field: group.join(' or '), problem: `Missing ${group.map((f) => `'${f}'`).join(' or ')}.` })
+    else if (error.keyword !== 'if' && !/\/(anyOf|oneOf)\/\d+\//.test(at)) issues.push(issueOf(error))
+  }
+  const seen = new Set<string>()
+  const unique = issues.filter(({ field, problem }) => !seen.has(field + problem) && seen.add(field + problem))
+  return (unique.length ? unique : errors.slice(0, 1).map(issueOf)).slice(0, 8)
+}
+
+/** What a branch of a choice takes, as far as one word says it. */
+function kindNeeded({ type, minItems, const: only, minimum }: Schema): string {
+  if (only !== undefined) return JSON.stringify(only)
+  if (type === 'array' && minItems !== undefined) return minItems === 1 ? 'array that is not empty' : `array of at least ${toText(minItems)}`
+  return [type ?? (minimum === undefined ? 'another value' : `at least ${toText(minimum)}`)].flat().join(' or ')
+}
+
+const unfit: Record<string, string> = { command: 'has a NUL character or half of a surrogate pair; no program can be given that' }
+
+function issueOf(error: ErrorObject): Issue {
+  const path = stepsOf(error)
+  const field = fieldOf(path)
+  const memberOf = (name: string): string => (path.length > 0 ? `${field}.${name}` : name)
+  const params: JsonObject = error.params
+  const note = (error.parentSchema as JsonObject | undefined)?.['x-note']
+  const invalid = (text: string, more: Partial<Issue> = {}): Issue => ({
+    code: 'VT_INPUT_INVALID',
+    field,
+    problem: `'${field}' ${text}${inBrackets(note)}.`,
+    got: shorten(error.data),
+    ...more,
+  })
+  const got = JSON.stringify(shorten(error.data))
+  switch (error.keyword) {
+    case 'required': {
+      const name = memberOf(String(params['missingProperty']))
+      return { code: 'VT_INPUT_MISSING', field: name, problem: `Missing '${name}'.` }
+    }
+    case 'dependentRequired': {
+      const name = String(params['missingProperty'])
+      return { code: 'VT_INPUT_MISSING', field: name, problem: `Missing '${name}', needed with '${params['property']}'.` }
+    }
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const name = memberOf(extra(error)[0]!)
+      return { code: 'VT_INPUT_UNKNOWN', field: name, problem: `Unknown property '${name}'.` }
+    }
+    case 'enum': {
+      const allowed = (params['allowedValues'] as unknown[]).slice(0, 30)
+      return invalid(`is ${got}; allowed: ${allowed.join(', ')}`, { allowed })
+    }
+    case 'const':
+      return invalid(`is ${got}; allowed: ${JSON.stringify(params['allowedValue'])}`, { allowed: [params['allowedValue']] })
+    case 'type':
+      return invalid(`is ${got}; needed: ${[params['type']].flat().join(' or ')}`)
+    case 'not':
+      return conflictOf(error.schema as JsonObject) ?? invalid(`is ${got}, which is not allowed here`)
+    case 'anyOf':
+    case 'oneOf':
+      return {
+        ...invalid(''),
+        problem: `'${field}' is ${got}; needed: ${note ?? (error.schema as Schema[]).map(kindNeeded).join(', or ')}.`,
+      }
+    case 'false schema':
+      return invalid('does not go with what else is given')
+    default:
+      return invalid(misfitText(error, got))
+  }
+}
+
+/** Writes a place in an input as `a[0].b`. */
+const fieldOf = ([first = '', ...rest]: readonly string[]): string =>
+  [first, ...rest.map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))].join('') || 'the input'
+
+const misfitText = (error: ErrorObject, got: string | undefined): string =>
+  outOfRange(error) ?? unfit[String(error.params['format'])] ?? `is ${got}; it ${error.message}`
+
+const inBrackets = (note: unknown): string => (note ? ` (${toText(note)})` : '')
+
+function conflictOf({ required }: JsonObject): Issue | undefined {
+  if (!Array.isArray(required) || required.length < 2) return undefined
+  const problem = `${required.map((name) => `'${name}'`).join(' and ')} exclude each other.`
+  return { code: 'VT_INPUT_CONFLICT', field: required.join(', '), problem }
+}
+
+const shorten = (value: unknown): unknown => {
+  const text = JSON.stringify(value) ?? 'undefined'
+  return text.length <= 80 ? value : `${text.slice(0, 79)}…`
+}
