@@ -6,8 +6,18 @@ import { createAwsCredential } from './aws.js'
 import { createTokenCredential } from './oauth.js'
 import { authType, fixed, type Auth, type Credential, type CredentialLookup } from './types.js'
 
-/** The credential that an `auth` describes; what its type needs is there. Throws VT_LLM_AUTH. */
-export async function createCredential({ name: provider, base_url = '' }: { name: string; base_url?: string }, auth: Auth, providers: AgentProviders, { resolve, workspace, home }: CredentialLookup): Promise<Credential> {
+interface Provider {
+  name: string
+  base_url?: string
+}
+
+/** Returns the credential that a checked `auth` of a provider declares. Throws VT_LLM_AUTH. */
+export async function createCredential(
+  { name: provider, base_url = '' }: Provider,
+  auth: Auth,
+  providers: AgentProviders,
+  { resolve, workspace, home }: CredentialLookup,
+): Promise<Credential> {
   const value = async (key: string) => {
     const text = await resolve(auth[key], `auth.${key}`)
     keepSecret(text, provider)

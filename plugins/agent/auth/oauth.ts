@@ -163,10 +163,10 @@ async function send(login: SignIn, url: string, request: RequestInit): Promise<R
   try {
     const response = await login.providers.fetch(url, { ...request, redirect: 'error', signal: limit.signal })
     const answer = JSON.parse(await readLimited(response, 64 * 1024)) as Record<string, unknown> | null
-    const { id_token: _, scope: __, interval, ...fields } = answer ?? {}
+    const { id_token: _, interval, ...fields } = answer ?? {}
     const expires_in = fields['device_code'] && CODE_LIFETIME.usual
     const known = Object.entries({ expires_in, ...fields, interval: Number(interval), token_type: 'bearer' })
-    const body = Object.fromEntries(known.filter(([, value]) => value))
+    const body = Object.fromEntries(known.filter(([, value]) => value && typeof value !== 'object'))
     return Response.json(body, { status: fields['error'] ? 400 : 200 })
   } catch (error) {
     throw refuse(login, `${new URL(url).origin} cannot be asked (${messageOf(error)})`)

@@ -6,8 +6,17 @@ import { createCredential, signIn, type Auth, type SignIn } from '../../../../bu
 
 type Answer = [status: number, body: object, headers?: Record<string, string>]
 
-const device: Auth = { type: 'oauth', token_url: 'https://example.com/token', device: 'https://example.com/device', client_id: 'us' }
-const code = { device_code: 'dev', user_code: 'WDJB-MJHT', verification_uri: 'https://example.com/device', expires_in: 60, interval: 1 }
+const device: Auth = {
+  type: 'oauth',
+  token_url: 'https://example.com/token',
+  device: 'https://example.com/device',
+  client_id: 'us',
+}
+const page = { verification_uri: 'https://example.com/device', expires_in: 60, interval: 1 }
+const code = { device_code: 'dev', user_code: 'WDJB-MJHT', ...page }
+const token = { access_token: 'a-token', token_type: 'bearer' }
+const pending = { error: 'authorization_pending' }
+const signedIn = { headers: { authorization: 'Bearer a-token' } }
 
 /** A sign-in to a server that gives these answers in turn. */
 function prepare(...answers: Answer[]) {
@@ -25,26 +34,29 @@ function prepare(...answers: Answer[]) {
     const lookup = { resolve: async (value: unknown) => String(value), workspace: home, home }
     return (await createCredential({ name: 'peer' }, auth, providers as never, lookup)).read()
   }
-  const login = () => signIn({ provider: 'peer', base_url: '', auth: device, home, providers }, home, new AbortController().signal)
+  const peer = { provider: 'peer', base_url: '', auth: device, home, providers }
+  const login = () => signIn(peer, home, new AbortController().signal)
   return { sent, login, read, clock }
 }
 
 describe('createCredential', () => {
+  const basic = { type: 'basic', username: 'us', password: 'a-value' } as const
   it.each([
     [{ type: 'bearer', value: 'a-value' }, { headers: { authorization: 'Bearer a-value' } }],
     [{ type: 'header', name: 'x-key', value: 'a-value' }, { headers: { 'x-key': 'a-value' } }],
     [{ type: 'query', name: 'key', value: 'a-value' }, { query: { key: 'a-value' } }],
-    [{ type: 'basic', username: 'us', password: 'a-value' }, { headers: { authorization: `Basic ${btoa('us:a-value')}` } }],
+    [basic, { headers: { authorization: `Basic ${btoa('us:a-value')}` } }],
     [{ type: 'none' }, {}],
   ] as const)('authorizes a request as %o declares', async (auth, expected) => {
     expect(await prepare().read(auth)).toEqual(expected)
   })
 
   it('reports why a server does not renew a token', async () => {
-    const token = { access_token: 'an-access-token', refresh_token: 'a-refresh-token', token_type: 'bearer', expires_in: 100 }
-    const { login, read, clock } = prepare([200, code], [200, token], [400, { error: 'invalid_grant', error_description: 'too late' }])
+    const short = { ...token, refresh_token: 'a-refresh-token', expires_in: 100 }
+    const refusal = { error: 'invalid_grant', error_description: 'too late' }
+    const { login, read, clock } = prepare([200, code], [200, short], [400, refusal])
     await login()
-    expect(await read()).toEqual({ headers: { authorization: 'Bearer an-access-token' } })
+    expect(await read()).toEqual(signedIn)
     await clock.sleep(50_000)
     await expect(read()).rejects.toThrow('the server says too late (invalid_grant)')
   })
@@ -52,35 +64,42 @@ describe('createCredential', () => {
 
 describe('signIn', () => {
   it('asks the server at its interval until the user has typed the code in', async () => {
-    const pending: Answer = [400, { error: 'authorization_pending' }]
-    const { sent, login, read, clock } = prepare([200, code], pending, [400, { error: 'slow_down' }], [200, { access_token: 'a-token', token_type: 'Bearer' }])
+    const answers: Answer[] = [[200, code], [400, pending], [400, { error: 'slow_down' }], [200, token]]
+    const { sent, login, read, clock } = prepare(...answers)
     await login()
     expect(clock.now()).toBe(1000 + 1000 + 6000)
-    expect(await read()).toEqual({ headers: { authorization: 'Bearer a-token' } })
-    expect(sent.map(({ url, redirect }) => [url, redirect])).toEqual([['device'], ['token'], ['token'], ['token']].map(([path]) => [`https://example.com/${path}`, 'error']))
-    const grant = { client_id: 'us', grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: 'dev' }
-    expect(Object.fromEntries(new URLSearchParams(sent.at(-1)!.body))).toEqual(grant)
+    expect(await read()).toEqual(signedIn)
+    const asked = ['device', 'token', 'token', 'token'].map((path) => [`https://example.com/${path}`, 'error'])
+    expect(sent.map(({ url, redirect }) => [url, redirect])).toEqual(asked)
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+    const fields = Object.fromEntries(new URLSearchParams(sent.at(-1)!.body))
+    expect(fields).toEqual({ client_id: 'us', grant_type, device_code: 'dev' })
   })
 
   it.each<[string, Answer[]]>([
-    ['reports an error with status 200', [[200, code], [200, { error: 'authorization_pending' }], [200, { access_token: 'a-token', token_type: 'bearer' }]]],
+    ['reports an error with status 200', [[200, code], [200, pending], [200, token]]],
     ['names no type of the token', [[200, code], [200, { access_token: 'a-token' }]]],
-    ['sends an ID token of its issuer', [[200, code], [200, { access_token: 'a-token', token_type: 'bearer', id_token: 'a.b.c' }]]],
-    ['sends null for what it does not give', [[200, code], [200, { access_token: 'a-token', token_type: 'bearer', refresh_token: null, scope: null, expires_in: null }]]],
-    ['writes an interval as text', [[200, { ...code, interval: '1' }], [200, { access_token: 'a-token', token_type: 'bearer', expires_in: '3600' }]]],
-    ['leaves out when the code ends', [[200, { ...code, expires_in: undefined }], [200, { access_token: 'a-token', token_type: 'bearer' }]]],
-    ['sends a challenge with the token', [[200, code], [200, { access_token: 'a-token', token_type: 'bearer' }, { 'www-authenticate': 'Key realm="kong"' }]]],
+    ['sends an ID token of its issuer', [[200, code], [200, { ...token, id_token: 'a.b.c' }]]],
+    ['sends null for what is absent', [[200, code], [200, { ...token, refresh_token: null, expires_in: null }]]],
+    ['lists its scopes', [[200, code], [200, { ...token, scope: ['all'] }]]],
+    ['writes numbers as text', [[200, { ...code, interval: '1' }], [200, { ...token, expires_in: '3600' }]]],
+    ['leaves out when the code ends', [[200, { ...code, expires_in: undefined }], [200, token]]],
+    ['sends a challenge with the token', [[200, code], [200, token, { 'www-authenticate': 'Key realm="kong"' }]]],
   ])('accepts a server that %s', async (_, answers) => {
     const { login, read } = prepare(...answers)
     await login()
-    expect(await read()).toEqual({ headers: { authorization: 'Bearer a-token' } })
+    expect(await read()).toEqual(signedIn)
   })
 
+  const tooLong = 'https://example.com cannot be asked (The answer is larger than 65536 bytes.)'
   it.each<[string, Answer[], string]>([
+    ['an error with an object', [[400, { error: 'no', error_description: { toString: 1 } }]], 'the server says (no)'],
+    ['an error of its own form', [[400, { error: { message: 'no' } }]], 'unexpected HTTP status code'],
+    ['no object', [[200, 'no' as never]], '"device_code" property must be a string'],
     ['no code', [[200, {}]], '"device_code" property must be a string'],
     ['no token', [[200, code], [200, {}]], '"access_token" property must be a string'],
-    ['nothing to type in before the code ends', [[200, { ...code, expires_in: 1 }], [400, { error: 'authorization_pending' }]], 'nobody signed in'],
-    ['more than 64 KiB', [[200, { ...code, padding: 'a'.repeat(70_000) }]], 'https://example.com cannot be asked (The answer is larger than 65536 bytes.)'],
+    ['no token in time', [[200, { ...code, expires_in: 1 }], [400, pending]], 'nobody signed in'],
+    ['more than 64 KiB', [[200, { ...code, padding: 'a'.repeat(70_000) }]], tooLong],
   ])('refuses a server that gives %s', async (_, answers, reason) => {
     await expect(prepare(...answers).login()).rejects.toThrow(reason)
   })
