@@ -28,11 +28,7 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   const found = named(registry, wanted)
   if (!found) throw unknownTool(registry, wanted, reader)
   const restricted: (readonly Slot[])[] = []
-  const pass = (...slots: readonly Slot[]) => {
-    if (slots.every(({ info }) => info.audience !== undefined)) restricted.push(slots)
-    if (reader) requireAudience(slots, reader)
-  }
-  pass(...('info' in found ? [found] : slotsOf(found)))
+  pass('info' in found ? [found] : slotsOf(found), restricted, reader)
   const only = 'info' in found ? found : found.only
   const isKnown = (key: string) => (only ? only.shape.open || only.shape.names.has(key) : key === 'action')
   const unwrapped = read(sent, wanted, isKnown, only)
@@ -45,16 +41,16 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(toText(input['action']))
   const inferred: Inferred = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input, (one) => reaches(registry, reader ?? {}, one))
   const { slot, raw } = inferred
-  pass(slot)
+  pass([slot], restricted, reader)
   if (slot.refusal) throw slot.refusal
   const block = slot.primary.manifest.alias
-  if (!block) return { ...inferred, restricted }
+  if (!block) return restricted.length > 0 ? { ...inferred, restricted } : inferred
   const own = slot.primary.manifest.input !== undefined
   const given = own ? (await spell(slot, raw)).given : raw
   const { to, input: translated, part } = translate(block, given, !own)
   const next = slots.get(to)
   if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
-  pass(next)
+  pass([next], restricted, reader)
   if (next.refusal) throw next.refusal
   return { slot: next, raw: translated, alias: { slot, part, given }, restricted }
 }
@@ -64,6 +60,12 @@ function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader:
   const names = [...tools.values()].flatMap((tool) => (slotsOf(tool).some(shown) ? [tool.name] : [])).sort()
   const others = [...routes].flatMap(([name, slot]) => (slots.has(slot) && reaches({ slots }, reader, slots.get(slot)!) ? [name] : []))
   return problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: likest(wanted, [...names, ...others], 3).join(', ') })
+}
+
+/** Notes slots on the way of a call that are for audiences. Throws VT_AGENT_NONE. */
+function pass(slots: readonly Slot[], restricted: (readonly Slot[])[], reader: Reader | undefined): void {
+  if (slots.every(({ info }) => info.audience !== undefined)) restricted.push(slots)
+  if (reader) requireAudience(slots, reader)
 }
 
 /** Throws VT_AGENT_NONE where all of these slots are for other audiences. */
