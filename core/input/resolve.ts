@@ -74,10 +74,8 @@ async function followAlias({ slots }: Registry, { slot, raw }: Inferred, reader?
 }
 
 /** Adds slots on the way to a target of which the caller has to be an audience. */
-const restrict = (target: CallTarget, restricted: readonly (readonly Slot[])[]): CallTarget => ({
-  ...target,
-  restricted: [...restricted, ...(target.restricted ?? [])],
-})
+const restrict = (target: CallTarget, restricted: readonly (readonly Slot[])[]): CallTarget =>
+  restricted.length === 0 ? target : { ...target, restricted: [...restricted, ...(target.restricted ?? [])] }
 
 /** Returns the slots if all of them are for audiences. Throws VT_AGENT_NONE where the reader belongs to none. */
 function requireReader(slots: readonly Slot[], reader: Reader | undefined): (readonly Slot[])[] {

@@ -46,7 +46,6 @@ interface Calls extends CallerOptions {
   readonly running: Map<LazyAbort, Generation>
   readonly runs: Map<Call, CallRun>
   readonly pipelines: WeakMap<Generation, Pipelines>
-  /** The number of calls so far. */
   count: number
   closed: boolean
 }
@@ -73,7 +72,8 @@ interface Checked extends Pick<Spelt, 'notices' | 'silent'> {
 export function createCaller(options: CallerOptions): Caller {
   const calls: Calls = { ...options, running: new Map(), runs: new Map(), pipelines: new WeakMap(), count: 0, closed: false }
   return {
-    call: async ({ options = {}, ...request }) => visibleResult(await invoke(calls, { ...request, options, depth: 0 })),
+    call: async ({ tool, sent, prepared, options = {} }) =>
+      visibleResult(await invoke(calls, { tool, sent, prepared, options, depth: 0 })),
     explain: ({ options = {}, ...request }) => explain(calls, { ...request, options, depth: 0 }),
     async retire(generation) {
       if (await generation.life.over(RETIRE_MS)) return

@@ -164,8 +164,8 @@ class CallContext implements Context {
     const { run, contribution } = this
     const isOwn = contribution.layer === 'builtin'
     return async (...call: CallArguments<LessRights>) => {
-      const { options, ...request } = readRequest(...call)
-      const result = await run.nest(request, lessRights(options), isOwn ? undefined : this.held)
+      const request = readRequest(...call)
+      const result = await run.nest(request, lessRights(request.options), isOwn ? undefined : this.held)
       if (!isOwn && !result.ok) (run.told ??= new Set()).add(result.error.code)
       return result
     }

@@ -54,7 +54,7 @@ function createInspection(running: Running, home: string): KernelInspection {
   const { options, surroundings } = running
   const current = (): Generation => running.generation
   return {
-    ...{ home, env: surroundings.options.env ?? process.env },
+    ...{ home, env: surroundings.options.env ?? process.env, foreign: running.workspace.foreign },
     get hooks() {
       return current().hooks
     },

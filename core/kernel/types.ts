@@ -145,10 +145,12 @@ export interface KernelInspection {
   /** The `.vtcode` folder of the user. */
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** What was moved aside among our own state in the workspace: its path and its new place. */
+  readonly foreign: Map<string, string>
   /** Lifecycle event to groups of hooks: those of the settings and, after them, of plugins. */
   readonly hooks: Readonly<Record<string, readonly JsonObject[]>>
   readonly generation: number
-  /** Returns the mode of a call that asks for this one: at most `policy.max_mode`, and full-auto only where the user enabled it. */
+  /** Returns the mode of a call that asks for this one: at most `policy.max_mode`; full-auto where the user enabled it. */
   resolveMode(asked?: Mode): Mode
   /** Renders a text that names tools as `{slot:tool/action}`. A sentence that names a tool which is not shown is left out. */
   renderText(text: string, reader?: Pick<ToolsOptions, 'splitReads'>): string
@@ -162,11 +164,11 @@ export interface KernelInspection {
   origins(): Origin[]
   /** Found on first use; with `fresh` found again. */
   skills(how?: { fresh?: boolean }): Skills
-  /** Starts what the start left for later, such as servers, and builds the next generation with it. A call of an unknown name does so by itself. */
+  /** Starts what was left for later, such as servers, and builds the next generation with it. */
   loadDeferred(): Promise<void>
   /** Loads the surface with this verb. */
   loadSurface(verb: string): Promise<SurfaceMain | undefined>
-  /** Loads every module that may run, or those of one plugin, as its first call would; failures are among the diagnostics. */
+  /** Loads every module that may run, or those of one plugin; failures are among the diagnostics. */
   loadModules(plugin?: string): Promise<Diagnostic[]>
   /** The files and folders whose change makes another generation. */
   watchedFiles(): readonly string[]
