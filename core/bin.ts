@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { importOwn, programFile } from './base/index.js'
+import { importOwn, programFile } from './system/index.js'
 import { useCompiled } from './cli/index.js'
 
 /** All that a start may do without is loaded when the front of a verb, if it has one, has had its say. */

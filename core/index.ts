@@ -1,10 +1,13 @@
 /** The front door: what embedders and plugin authors use. */
-export { VtError, block, codes, encodeName, fail, failure, ok, problem, programFile, redact, redactText, version, visible, visibleLine } from './base/index.js'
+export { VtError, codes, fail, failure, ok, problem } from './shapes/index.js'
+export { encodeName, programFile, version } from './system/index.js'
+export { block, redact, redactText, visible, visibleLine } from './text/index.js'
 export type {
-  Call, CallTool, ContentBlock, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, OpenConversation, Place, PluginFolder, PreparedCall, Problem, PromptArgument, Result, RightsLeft, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
-  ToolInfo, Waits,
-} from './base/index.js'
+  Call, CallTool, ContentBlock, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, Failure,
+  Inference, Json, JsonObject, Kind, Launch, Layer, Manifest, ManifestEntry, Mode, Next, Notice, OpenConversation,
+  Place, PluginFolder, PreparedCall, Problem, PromptArgument, Result, RightsLeft, Schema, Settings, SlotInfo, Slots,
+  Stage, State, Success, ToolInfo, Waits,
+} from './shapes/index.js'
 export { readContract } from './schema/index.js'
 export { openWorkspace } from './workspace/index.js'
 export type { EntryKind, EntryStat, Extent, Handle, Operation, Over, Version, Workspace, Written } from './workspace/index.js'

@@ -1,4 +1,6 @@
-import { definedOnly, firstLine, nearest, problem, redactText, version, visible, visibleLine, VtError, type Problem } from './base/index.js'
+import { definedOnly, firstLine, problem, VtError, type Problem } from './shapes/index.js'
+import { version } from './system/index.js'
+import { nearest, redactText, visible, visibleLine } from './text/index.js'
 import { CommandLineError, guarded, leaveReport, levels, readCommandLine } from './cli/index.js'
 import { homeOf } from './config/index.js'
 import { plainly } from './input/index.js'

@@ -1,5 +1,5 @@
 import { fail, type Call, type Handler, type JsonObject, type Next, type Result } from '../core/index.js'
-import { readFile, type ReadInput } from './lib/files/index.js'
+import { readFile, type ReadInput } from './lib/reading/index.js'
 import { findSkill, loadedIn, openFolder, unknownSkill } from './lib/skills/index.js'
 
 type Input = Omit<ReadInput, 'path'> & { skill_name: string; resource_path: string; response_format?: string }

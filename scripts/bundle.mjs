@@ -44,7 +44,7 @@ const groups = [
 /**
  * Our modules, and the libraries they stand on, in a tenth of the files: what a start pays for is less the code than the files to find.
  * Every module that a manifest names keeps its place; what several share lies in core/, once, so there is one kernel and one of
- * everything in a process, whichever way it came in. All are scripts, which `core/base/load.ts` loads; where Node or a stranger begins, a
+ * everything in a process, whichever way it came in. All are scripts, which `core/system/load.ts` loads; where Node or a stranger begins, a
  * module passes on what they export.
  */
 export async function bundleProgram(catalogue) {
@@ -86,7 +86,7 @@ export async function bundleProgram(catalogue) {
   for (const name of doors) writeProgram(name, passedOn(name, Object.keys(await import(here(`../build/${name}`)))))
   for (const name of begun) writeProgram(name, passedOn(name, []))
   writeFileSync('dist/core/bin.cjs', "#!/usr/bin/env node\nrequire('./loader.cjs').load(__filename.replace(/bin\\.cjs$/, '_bin.cjs'));\n")
-  const loading = await rolldown({ input: here('../core/base/load.ts'), platform: 'node', tsconfig: false })
+  const loading = await rolldown({ input: here('../core/system/load.ts'), platform: 'node', tsconfig: false })
   await loading.write({ file: 'dist/core/loader.cjs', format: 'cjs' })
   cpSync('build/core/trust/module_hooks.js', 'dist/core/trust/module_hooks.js')
   const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap((id) => folderOf(id) ?? []))
@@ -127,7 +127,7 @@ function passedOn(name, exports) {
 /** What loads scripts is a file apart, which gives itself to those that it loads. */
 const loader = {
   name: 'loader',
-  resolveId: (id, importer) => (importer !== undefined && join(importer, '..', id) === here('../core/base/load.js') ? { id: '#load', external: true } : undefined),
+  resolveId: (id, importer) => (importer !== undefined && join(importer, '..', id) === here('../core/system/load.js') ? { id: '#load', external: true } : undefined),
 }
 
 /** What a screen needs for text that is not ASCII takes as long to make as all else of its first frame; it is made when such text comes. */

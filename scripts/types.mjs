@@ -12,7 +12,7 @@ const all = () => readManifests(manifests)
 const configSchema = join(manifests, 'schema/config.1.json')
 /** File → what makes its text. */
 const generated = new Map([
-  [join(root, 'core/base/settings_types.ts'), () => settingsTypes(JSON.parse(readFileSync(configSchema, 'utf8')))],
+  [join(root, 'core/shapes/settings_types.ts'), () => settingsTypes(JSON.parse(readFileSync(configSchema, 'utf8')))],
   [join(manifests, 'slots.d.ts'), () => slotTypes(actionsOf(all()), addedOf(all()))],
 ])
 

@@ -237,7 +237,7 @@ describe('error codes', () => {
     expect(sources.flatMap((file) => inCode(file).filter((code) => !known.has(code) && !notices.test(code)).map((code) => `${file}: ${code}`))).toEqual([])
   })
   it('of the kernel are used in the sources: a code nobody raises is a promise nobody keeps', () => {
-    const used = new Set(sources.filter((file) => file !== 'core/base/errors.ts').flatMap(inCode))
+    const used = new Set(sources.filter((file) => file !== 'core/shapes/errors.ts').flatMap(inCode))
     expect(Object.keys(codes).filter((code) => !used.has(code))).toEqual([])
   })
   // That each is provoked by a test is seen at the end of a whole run: test/support/codes.ts.

@@ -60,12 +60,12 @@ describe('the declarations', () => {
   })
   it('are stale as soon as a schema says something else', () => {
     const copy = join(project.root, 'copy')
-    for (const path of ['scripts/types.mjs', 'manifests', 'core/base/settings_types.ts']) cpSync(join(root, path), join(copy, path), { recursive: true })
+    for (const path of ['scripts/types.mjs', 'manifests', 'core/shapes/settings_types.ts']) cpSync(join(root, path), join(copy, path), { recursive: true })
     for (const name of ['build', 'node_modules']) symlinkSync(join(root, name), join(copy, name))
     const schema = join(copy, 'manifests/schema/config.1.json')
     writeFileSync(schema, readFileSync(schema, 'utf8').replace('"max_mode"', '"highest_mode"'))
     const { status, stdout } = spawnSync(process.execPath, [join(copy, 'scripts/types.mjs'), '--check'], { encoding: 'utf8' })
-    expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringContaining('Stale: core/base/settings_types.ts.') })
+    expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringContaining('Stale: core/shapes/settings_types.ts.') })
   })
 })
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { freshlyCompiled, homeOf, keepNewest, makeFolder, programFile, sha256, takeCompiled, writeStateSync, type CompiledFile } from '../base/index.js'
+import { freshlyCompiled, homeOf, keepNewest, makeFolder, programFile, sha256, takeCompiled, writeStateSync, type CompiledFile } from '../system/index.js'
 
 /** The files that are kept, each of one verb or of the call of one action, one version of Node and one place of the program. */
 const KEPT = 60

@@ -1,6 +1,7 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder, redactText, toText, version } from '../base/index.js'
+import { makeFolder, version } from '../system/index.js'
+import { redactText, toText } from '../text/index.js'
 
 const most = 20
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Mode } from '../base/index.js'
+import type { Mode } from '../shapes/index.js'
 import type { Config } from '../config/index.js'
 import type { KernelOptions, LogLevel } from '../kernel/index.js'
 

@@ -1,4 +1,4 @@
-import { visibleJson } from '../base/index.js'
+import { visibleJson } from '../text/index.js'
 
 type Output = NodeJS.WriteStream
 

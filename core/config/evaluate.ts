@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url'
-import { environment, programFile, signalGroup, start, type Mode } from '../base/index.js'
+import type { Mode } from '../shapes/index.js'
+import { environment, programFile, signalGroup, start } from '../system/index.js'
 import { loadCode } from '../documents/index.js'
 import { compilerFor } from '../trust/index.js'
 

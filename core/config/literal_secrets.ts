@@ -1,4 +1,5 @@
-import { isObject, keepSecret, looksSecret } from '../base/index.js'
+import { isObject } from '../shapes/index.js'
+import { keepSecret, looksSecret } from '../text/index.js'
 
 /** What stands for a literal secret where settings are shown. */
 const mark = '[redacted]'

@@ -1,4 +1,4 @@
-import { isObject, report, type Diagnostic, type JsonObject, type Schema } from '../base/index.js'
+import { isObject, report, type Diagnostic, type JsonObject, type Schema } from '../shapes/index.js'
 import type { SettingsSource } from './source.js'
 import type { Origin } from './types.js'
 import { among, workspaceObjection, type WorkspaceObjection, type WorkspaceRule } from './workspace_rules.js'

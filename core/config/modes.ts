@@ -1,4 +1,4 @@
-import type { Mode, Settings } from '../base/index.js'
+import type { Mode, Settings } from '../shapes/index.js'
 
 /** From the strictest to the loosest. */
 export const modes: readonly Mode[] = ['plan', 'ask', 'auto', 'full-auto']

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { deepFreeze, problem, programFile, report, sha256, usualWaits, VtError, type Config, type Diagnostic, type Mode, type Schema, type Settings } from '../base/index.js'
+import { deepFreeze, problem, report, usualWaits, VtError, type Config, type Diagnostic, type Mode, type Schema, type Settings } from '../shapes/index.js'
+import { programFile, sha256 } from '../system/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
 import { consentPlace, copyOf, identityOf, inCopy, itemForConfig, itemForValue, keepStanding, type TrustItem } from '../trust/index.js'

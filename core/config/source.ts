@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { firstLine, toJson, problem, VtError, type JsonObject, type Layer } from '../base/index.js'
+import { firstLine, toJson, problem, VtError, type JsonObject, type Layer } from '../shapes/index.js'
 import { forbidden, loadOpened, parseAgain, parseData, readBytes, type Data, type ParseCache } from '../documents/index.js'
 import { conform, type ContractFault } from '../schema/index.js'
 import type { EvaluationInput } from './evaluate.js'

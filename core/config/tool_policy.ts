@@ -1,4 +1,4 @@
-import { problem, report, type Diagnostic, type JsonObject } from '../base/index.js'
+import { problem, report, type Diagnostic, type JsonObject } from '../shapes/index.js'
 import { loadDocument } from '../documents/index.js'
 import { conform } from '../schema/index.js'
 import { fromCall, type SettingsSource } from './source.js'

@@ -1,4 +1,4 @@
-import type { Layer } from '../base/index.js'
+import type { Layer } from '../shapes/index.js'
 
 /** The origin of a settings value, and the values that it overrode or that were ignored. */
 export interface Origin {

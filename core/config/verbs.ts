@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { programFile, report, type Contribution, type Mode } from '../base/index.js'
+import { report, type Contribution, type Mode } from '../shapes/index.js'
+import { programFile } from '../system/index.js'
 import { modes } from './modes.js'
 import type { LoadedSettings } from './settings.js'
 

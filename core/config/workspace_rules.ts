@@ -1,4 +1,4 @@
-import type { Schema } from '../base/index.js'
+import type { Schema } from '../shapes/index.js'
 
 /** The right of a workspace to a setting: the nearest `x-workspace` of the schema, and whether the user agreed to the value. */
 export interface WorkspaceRule {

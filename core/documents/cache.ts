@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, existsSync, lstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { inside, makeFolder, programFile, sha256, version, writeStateSync, type Manifest } from '../base/index.js'
+import type { Manifest } from '../shapes/index.js'
+import { inside, makeFolder, programFile, sha256, version, writeStateSync } from '../system/index.js'
 
 /**
  * Files that were read and checked without a fault before, by the digest of their bytes: an unchanged file is not checked again. JSON and

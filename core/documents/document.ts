@@ -1,7 +1,8 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { LineCounter, Node, Document as Tree } from 'yaml'
-import { inside, problem, requireLibrary, type Code } from '../base/index.js'
+import { problem, type Code } from '../shapes/index.js'
+import { inside, requireLibrary } from '../system/index.js'
 
 /** One untrusted document as plain frozen JSON. `at` names the place of a value, or of its nearest parent, as `file:line:column`. */
 export interface Data {

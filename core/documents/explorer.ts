@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import type { LoaderSync, PublicExplorerSync } from 'cosmiconfig'
-import { problem, programFile } from '../base/index.js'
+import { problem } from '../shapes/index.js'
+import { programFile } from '../system/index.js'
 import { decode, parseText, readBytes, type Data } from './document.js'
 
 /** Files that are run, not parsed. */

@@ -1,4 +1,5 @@
-import { withoutInvisible, type Manifest } from '../base/index.js'
+import type { Manifest } from '../shapes/index.js'
+import { withoutInvisible } from '../text/index.js'
 
 const shown = ['title', 'description', 'about', 'docs', 'license', 'author', 'errors', 'input', 'output']
 /** UTF-16 units of a text for models and users. */

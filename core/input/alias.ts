@@ -1,5 +1,5 @@
-import { toText } from '../base/index.js'
-import type { JsonObject, Result, Success } from '../base/index.js'
+import { toText } from '../text/index.js'
+import type { JsonObject, Result, Success } from '../shapes/index.js'
 import type { AliasPart, Slot } from '../registry/index.js'
 import { reshape } from './reshape.js'
 

@@ -1,4 +1,5 @@
-import { hostPattern, problem, texts, toText, type Contribution, type JsonObject, type Next, type Notice, type Settings, type SlotInfo } from '../base/index.js'
+import { problem, texts, type Contribution, type JsonObject, type Next, type Notice, type Settings, type SlotInfo } from '../shapes/index.js'
+import { hostPattern, toText } from '../text/index.js'
 import { concerns } from '../registry/index.js'
 
 type Configured = Settings['policy']['constraints'][string]

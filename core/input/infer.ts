@@ -1,4 +1,6 @@
-import { moduleOf, nearest, problem, texts, type Effect, type JsonObject, type Notice, type Schema } from '../base/index.js'
+import { problem, texts, type Effect, type JsonObject, type Notice, type Schema } from '../shapes/index.js'
+import { moduleOf } from '../system/index.js'
+import { nearest } from '../text/index.js'
 import { foldKey, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 

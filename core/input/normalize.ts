@@ -1,4 +1,5 @@
-import { isObject, problem, texts, toText, type JsonObject, type Notice, type Schema } from '../base/index.js'
+import { isObject, problem, texts, type JsonObject, type Notice, type Schema } from '../shapes/index.js'
+import { toText } from '../text/index.js'
 import { foldKey, typesOf, type InputShape } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 

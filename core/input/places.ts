@@ -1,4 +1,4 @@
-import type { Effect, JsonObject, Place } from '../base/index.js'
+import type { Effect, JsonObject, Place } from '../shapes/index.js'
 import type { InputShape } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 

@@ -1,4 +1,4 @@
-import { deepFreeze, type Effect, type JsonObject, type PreparedCall, type SlotInfo } from '../base/index.js'
+import { deepFreeze, type Effect, type JsonObject, type PreparedCall, type SlotInfo } from '../shapes/index.js'
 import type { Reader, Registry } from '../registry/index.js'
 import { effectsIn } from './infer.js'
 import { requireAudience, resolve, spell, type CallTarget } from './resolve.js'

@@ -1,4 +1,5 @@
-import { definedOnly, toText, type JsonObject } from '../base/index.js'
+import { definedOnly, type JsonObject } from '../shapes/index.js'
+import { toText } from '../text/index.js'
 
 /**
  * A template of an alias's output, filled from what its target answered:

@@ -1,4 +1,5 @@
-import { likest, nearest, toJson, problem, toText, VtError, type Effect, type JsonObject, type Notice } from '../base/index.js'
+import { toJson, problem, VtError, type Effect, type JsonObject, type Notice } from '../shapes/index.js'
+import { likest, nearest, toText } from '../text/index.js'
 import { exampleWith, foldKey, isForAudience, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'

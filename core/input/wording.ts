@@ -1,4 +1,5 @@
-import { isObject, toText, type Failure, type JsonObject, type Next, type Result } from '../base/index.js'
+import { isObject, type Failure, type JsonObject, type Next, type Result } from '../shapes/index.js'
+import { toText } from '../text/index.js'
 import { foldKey, isShown, ownName, reaches, type AliasPart, type Reader, type Registry, type Slot } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 import { translate } from './alias.js'

@@ -1,4 +1,5 @@
-import { blocksOf, dataFolder, fromError, moduleOf, optionsOf, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings, type Waits } from '../base/index.js'
+import { fromError, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings, type Waits } from '../shapes/index.js'
+import { blocksOf, dataFolder, moduleOf, optionsOf } from '../system/index.js'
 import { effectsOf, type Registry } from '../registry/index.js'
 import type { AdapterContext } from './plugin_types.js'
 import type { OnFault } from './uncaught.js'

@@ -1,4 +1,5 @@
-import { codes, inert, notApplied, problem, questionText, quotedReason, type Call, type Code, type Failure, type JsonObject } from '../base/index.js'
+import { codes, notApplied, problem, questionText, quotedReason, type Call, type Code, type Failure, type JsonObject } from '../shapes/index.js'
+import { inert } from '../text/index.js'
 import type { Registry } from '../registry/index.js'
 import { waitedFor, type CallRun } from './context.js'
 import { isQuestion, reasonsOf, worse, type Judge, type Pipelines } from './pipelines.js'

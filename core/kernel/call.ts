@@ -1,4 +1,5 @@
-import { LazyAbort, deepFreeze, moduleOf, recordedInput, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../base/index.js'
+import { deepFreeze, recordedInput, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../shapes/index.js'
+import { LazyAbort, moduleOf } from '../system/index.js'
 import {
   answerAs, confine, constraintOf, effectsIn, nextFor, ownNames, partFor, placesOf, recordedName, resolveRequest, speak,
   spell, worded, wordsFor, type CallRequest, type CallTarget, type Spelt, type Words,

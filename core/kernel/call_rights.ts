@@ -1,4 +1,4 @@
-import type { Call, RightsLeft, Settings } from '../base/index.js'
+import type { Call, RightsLeft, Settings } from '../shapes/index.js'
 import { modeOfCall, stricterMode } from '../config/index.js'
 import { rightsOfCall, type Reader, type Registry } from '../registry/index.js'
 import type { CallOptions } from './types.js'

@@ -1,5 +1,6 @@
-import { blocksOf, deepFreeze, optionsOf, problem, redactText, visible, visibleAsker, visibleClient, visibleProgress } from '../base/index.js'
-import type { Call, LazyAbort, Contribution, ConversationServices, Effect, JsonObject, Result, Settings, SlotInfo } from '../base/index.js'
+import { deepFreeze, problem, visibleAsker, visibleClient, type Call, type Contribution, type ConversationServices, type Effect, type JsonObject, type Result, type Settings, type SlotInfo } from '../shapes/index.js'
+import { blocksOf, optionsOf, type LazyAbort } from '../system/index.js'
+import { redactText, visible, visibleProgress } from '../text/index.js'
 import { readRequest, type CallArguments, type CallRequest } from '../input/index.js'
 import type { OpenWorkspace, Workspace } from '../workspace/index.js'
 import type { Context, Host, Judged, LessRights, LogLevel, Progress, SandboxUse, Session } from './plugin_types.js'

@@ -1,7 +1,5 @@
-import {
-  firstLine, isPromise, moduleOf, Semaphore, notApplied, plainAnswer, problem, resultFault, strangersError, texts,
-  VtError, type Call, type Contribution, type Failure, type Problem, type Result,
-} from '../base/index.js'
+import { firstLine, notApplied, plainAnswer, problem, resultFault, strangersError, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../shapes/index.js'
+import { isPromise, moduleOf, Semaphore } from '../system/index.js'
 import { outputCheck, type OutputCheck } from '../schema/index.js'
 import { contextOf, type CallRun } from './context.js'
 import type { Generation } from './generation.js'

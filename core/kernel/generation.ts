@@ -1,7 +1,6 @@
-import {
-  dataFolder, fromError, InFlight, moduleOf, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type PluginFolder,
-  type RightsLeft, type Settings, type VtError, type Waits,
-} from '../base/index.js'
+import { fromError, problem, report, usualWaits, type Contribution, type Diagnostic, type PluginFolder, type RightsLeft, type Settings, type VtError, type Waits } from '../shapes/index.js'
+import { dataFolder, InFlight, moduleOf } from '../system/index.js'
+import { redactText } from '../text/index.js'
 import { builtinModes, homeOf, loadSettings, permittedMode, settingsFor, settingsLocations, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { sanitize } from '../documents/index.js'
 import { limitedBy } from '../input/index.js'

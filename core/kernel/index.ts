@@ -1,4 +1,4 @@
-export type { Answers, Asker, Client, ClientRequest, Question } from '../base/index.js'
+export type { Answers, Asker, Client, ClientRequest, Question } from '../shapes/index.js'
 export { consentItems } from './consent.js'
 export { createKernel } from './kernel.js'
 export type {

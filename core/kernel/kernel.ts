@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { moduleOf, userOf, type Contribution, type ToolInfo } from '../base/index.js'
+import type { Contribution, ToolInfo } from '../shapes/index.js'
+import { moduleOf, userOf } from '../system/index.js'
 import { findRoot, homeOf, modeOfCall, surrounded } from '../config/index.js'
 import { readRequest, speak, wordsFor, type CallArguments } from '../input/index.js'
 import { listTools, type Reader, type Registry } from '../registry/index.js'

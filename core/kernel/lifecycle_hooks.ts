@@ -1,4 +1,5 @@
-import { nearest, report, type Contribution, type Diagnostic, type JsonObject, type Settings, type VtError } from '../base/index.js'
+import { report, type Contribution, type Diagnostic, type JsonObject, type Settings, type VtError } from '../shapes/index.js'
+import { nearest } from '../text/index.js'
 import type { Withheld } from '../registry/index.js'
 import { readContract } from '../schema/index.js'
 import type { LockVerifier } from '../trust/index.js'

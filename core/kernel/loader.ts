@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
-import { firstLine, importOwn, moduleOf, problem, VtError, withTimeout, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
+import { firstLine, problem, VtError, type Contribution, type JsonObject, type SlotInfo } from '../shapes/index.js'
+import { importOwn, moduleOf, withTimeout } from '../system/index.js'
 import { adapterOf } from '../registry/index.js'
 import { importForeign, onceWhole } from '../trust/index.js'
 import type { Adapter, AdapterContext } from './plugin_types.js'

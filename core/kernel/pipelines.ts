@@ -1,5 +1,6 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
-import { firstLine, outcomeWithin, quotedReason, resultFault, texts, jsonGrowth, jsonSize, VtError, whenKnown, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
+import { firstLine, quotedReason, resultFault, texts, jsonGrowth, jsonSize, VtError, type Call, type Contribution, type Result, type Waits } from '../shapes/index.js'
+import { outcomeWithin, whenKnown, withTimeout } from '../system/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Objection, Policy, Verdict } from './plugin_types.js'
 

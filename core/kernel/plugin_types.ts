@@ -1,7 +1,8 @@
 import type {
-  Asker, Call, CallTool, Client, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect, JsonObject, Mode, Next, PreparedCall, PromptArgument, Result, RightsLeft, Settings, SlotInfo,
-  State, ToolInfo, Waits,
-} from '../base/index.js'
+  Asker, Call, CallTool, Client, Contribution, ContributionInfo, ConversationServices, Diagnostic, Effect,
+  JsonObject, Mode, Next, PreparedCall, PromptArgument, Result, RightsLeft, Settings, SlotInfo, State, ToolInfo,
+  Waits,
+} from '../shapes/index.js'
 import type { Origin } from '../config/index.js'
 import type { Skill, Skills } from '../skills/index.js'
 import type { Workspace } from '../workspace/index.js'

@@ -1,4 +1,4 @@
-import { failure, firstLine, notApplied, problem, VtError, type Failure, type Result, type SlotInfo } from '../base/index.js'
+import { failure, firstLine, notApplied, problem, VtError, type Failure, type Result, type SlotInfo } from '../shapes/index.js'
 import { answerAs, effectsOfName, withExample, type CallTarget } from '../input/index.js'
 import type { Generation } from './generation.js'
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { firstLine } from '../base/index.js'
+import { firstLine } from '../shapes/index.js'
 import type { Generation } from './generation.js'
 
 /**

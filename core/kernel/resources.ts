@@ -1,4 +1,4 @@
-import { optionsOf, withTimeout } from '../base/index.js'
+import { optionsOf, withTimeout } from '../system/index.js'
 import { offeredInput, type Registry } from '../registry/index.js'
 import type { ContextServices } from './context.js'
 import type { Loader } from './loader.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic, type PreparedCall } from '../base/index.js'
+import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic, type PreparedCall } from '../shapes/index.js'
 import { quietMs, watchFiles } from '../documents/index.js'
 import { prepareCall, type CallRequest } from '../input/index.js'
 import { rightsLeft } from '../registry/index.js'

@@ -1,4 +1,5 @@
-import { firstLine, inside } from '../base/index.js'
+import { firstLine } from '../shapes/index.js'
+import { inside } from '../system/index.js'
 import type { Skill } from '../skills/index.js'
 import { treeDigest } from '../trust/index.js'
 import type { Generation } from './generation.js'

@@ -1,7 +1,5 @@
-import type {
-  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, LazyAbort, Mode, OpenConversation, PluginFolder, PreparedCall, RightsLeft, Settings, SlotInfo,
-  ToolInfo, Waits,
-} from '../base/index.js'
+import type { Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, OpenConversation, PluginFolder, PreparedCall, RightsLeft, Settings, SlotInfo, ToolInfo, Waits } from '../shapes/index.js'
+import type { LazyAbort } from '../system/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skills } from '../skills/index.js'
 import type { Approval, LogLevel, Offer, Progress, Provider, SandboxUse } from './plugin_types.js'

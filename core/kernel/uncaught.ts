@@ -1,4 +1,4 @@
-import type { Contribution } from '../base/index.js'
+import type { Contribution } from '../shapes/index.js'
 
 /** Called for a failure outside a call, with the contribution and the error. */
 export type OnFault = (contribution: Contribution, error: unknown) => void

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { deepFreeze, type Manifest } from '../base/index.js'
+import { deepFreeze, type Manifest } from '../shapes/index.js'
 
 /** A manifest of the program, checked by the build, with its path below the folder of the catalogue. */
 export interface CatalogueEntry {

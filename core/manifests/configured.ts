@@ -1,5 +1,5 @@
 import { dirname, isAbsolute } from 'node:path'
-import type { Contribution, JsonObject, Settings } from '../base/index.js'
+import type { Contribution, JsonObject, Settings } from '../shapes/index.js'
 import type { Origin } from '../config/index.js'
 
 /** Of an adapter: the map in the settings whose entries count as manifests with its key, `{ [key]: { [as]: entry } }`. */

@@ -1,9 +1,10 @@
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { toText } from '../base/index.js'
+import { toText } from '../text/index.js'
 import {
-  dataFolder, importOwn, isObject, problem, report, version, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind, type Layer,
-  type Manifest, type ManifestEntry, type PluginFolder, type State,
-} from '../base/index.js'
+  isObject, problem, report, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind,
+  type Layer, type Manifest, type ManifestEntry, type PluginFolder, type State,
+} from '../shapes/index.js'
+import { dataFolder, importOwn, version } from '../system/index.js'
 import { openShelf, realPaths, type ParseCache } from '../documents/index.js'
 import type { PackageSkills } from '../skills/index.js'
 import { readCatalogue } from './catalogue.js'

@@ -1,4 +1,5 @@
-import { toText, type Manifest, type Schema } from '../base/index.js'
+import type { Manifest, Schema } from '../shapes/index.js'
+import { toText } from '../text/index.js'
 import { isTaken, keysOf, schemaObjection, waysOf, type ContractFault } from '../schema/index.js'
 
 // The form of a manifest, as far as its schema cannot say it.

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { Contribution, ContributionInfo, Diagnostic, Layer, PluginFolder } from '../base/index.js'
+import type { Contribution, ContributionInfo, Diagnostic, Layer, PluginFolder } from '../shapes/index.js'
 import { findSkills, type PackageAgent, type Skill } from '../skills/index.js'
 import { pluginsOf, readPlaces, setAsideUnfit } from './discover.js'
 import { builtinSource, serverSource, sourceAt } from './locations.js'

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { byBytes, inside, problem, programFile, report, type Diagnostic, type Layer, type ManifestEntry, type Settings } from '../base/index.js'
+import { problem, report, type Diagnostic, type Layer, type ManifestEntry, type Settings } from '../shapes/index.js'
+import { byBytes, inside, programFile } from '../system/index.js'
 import type { Origin } from '../config/index.js'
 import { closedToOthers, readBytes } from '../documents/index.js'
 import type { Skill } from '../skills/index.js'

@@ -1,10 +1,8 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
-import { definedOnly, isObject, toText } from '../base/index.js'
-import {
-  byBytes, fromError, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest,
-  type Stage, type Values,
-} from '../base/index.js'
+import { definedOnly, fromError, isObject, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Stage, type Values } from '../shapes/index.js'
+import { toText } from '../text/index.js'
+import { byBytes, inside, moduleOf } from '../system/index.js'
 import { sanitize, loadDocument, loadOpened, readBytes, type Data, type RealPath, type ParseCache } from '../documents/index.js'
 import { conform, keysOf } from '../schema/index.js'
 import { fileHash } from '../trust/index.js'

@@ -1,4 +1,5 @@
-import { findProgram, searchPath, version, type Contribution, type Manifest } from '../base/index.js'
+import type { Contribution, Manifest } from '../shapes/index.js'
+import { findProgram, searchPath, version } from '../system/index.js'
 
 /** What a contribution may find here. */
 export interface RequirementScope {

@@ -1,4 +1,4 @@
-import type { Diagnostic, JsonObject, Layer, Manifest } from '../base/index.js'
+import type { Diagnostic, JsonObject, Layer, Manifest } from '../shapes/index.js'
 import type { PackageSkills } from '../skills/index.js'
 
 /** Where a package made for another program lies, and what its texts may name. */

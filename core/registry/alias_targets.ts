@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/index.js'
+import type { JsonObject } from '../shapes/index.js'
 
 /** A part of an `alias` block: how the input of one tool becomes the input of another, and its answer an answer of the one. */
 export interface AliasPart {

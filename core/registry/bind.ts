@@ -1,8 +1,9 @@
-import { definedOnly, toText } from '../base/index.js'
 import {
-  fromError, moduleOf, nearest, problem, report, sha256, texts, type Code, type Contribution, type ContributionInfo, type Diagnostic, type Layer, type Schema,
-  type Settings, type Stage, type State, type Values, type VtError,
-} from '../base/index.js'
+  definedOnly, fromError, problem, report, texts, type Code, type Contribution, type ContributionInfo,
+  type Diagnostic, type Layer, type Schema, type Settings, type Stage, type State, type Values, type VtError,
+} from '../shapes/index.js'
+import { nearest, toText } from '../text/index.js'
+import { moduleOf, sha256 } from '../system/index.js'
 import { dataKeys } from '../schema/index.js'
 import { targetsOf } from './alias_targets.js'
 import { adapterOf, addSlot, emptyRegistry, withoutMarks, type Claim, type Registry, type Slot } from './registry.js'

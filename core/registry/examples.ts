@@ -1,4 +1,4 @@
-import { isObject, type Contribution, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
+import { isObject, type Contribution, type JsonObject, type Schema, type SlotInfo } from '../shapes/index.js'
 
 /** The call that texts of errors quote: that of the manifest, else one that fills in what is required; `each`: as a tool of its own. */
 export function exampleOf({ tool, action, example, input }: SlotInfo, each: boolean): string {

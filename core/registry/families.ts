@@ -1,4 +1,4 @@
-import type { Effect, SlotInfo } from '../base/index.js'
+import type { Effect, SlotInfo } from '../shapes/index.js'
 import { propertiesOf } from './shape.js'
 
 const reads = ['Read', 'Grep', 'Glob'] as const

@@ -1,4 +1,4 @@
-import type { JsonObject, Schema } from '../base/index.js'
+import type { JsonObject, Schema } from '../shapes/index.js'
 
 /** What one action says of its input. */
 export interface ActionInput {

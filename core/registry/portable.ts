@@ -1,4 +1,5 @@
-import { isObject, toText, type JsonObject, type Schema } from '../base/index.js'
+import { isObject, type JsonObject, type Schema } from '../shapes/index.js'
+import { toText } from '../text/index.js'
 
 /** What stands for "any value" where each schema needs a type. */
 const anything = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'object' }]

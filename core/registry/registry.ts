@@ -1,4 +1,6 @@
-import { definedOnly, moduleOf, toText, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
+import { definedOnly, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../shapes/index.js'
+import { moduleOf } from '../system/index.js'
+import { toText, wildcard } from '../text/index.js'
 import { targetsOf } from './alias_targets.js'
 import { exampleOf } from './examples.js'
 import { familiesOf } from './families.js'

@@ -1,4 +1,4 @@
-import type { Manifest, Schema } from '../base/index.js'
+import type { Manifest, Schema } from '../shapes/index.js'
 
 /** The input of a resource or a prompt: its variables or arguments, each a text. */
 export function offeredInput({ kind, template = '', arguments: texts = [] }: Manifest): Schema | undefined {

@@ -1,4 +1,5 @@
-import { problem, wildcard, type Mode, type RightsLeft, type SlotInfo } from '../base/index.js'
+import { problem, type Mode, type RightsLeft, type SlotInfo } from '../shapes/index.js'
+import { wildcard } from '../text/index.js'
 import { targetsOf } from './alias_targets.js'
 import { isEffect, isFamily, opensByFamily } from './families.js'
 import { isAdvertised, type Registry, type Slot } from './registry.js'

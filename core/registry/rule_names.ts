@@ -1,4 +1,5 @@
-import { nearest, report, wildcard, type ContributionInfo, type Diagnostic, type RightsLeft, type Settings, type SlotInfo } from '../base/index.js'
+import { report, type ContributionInfo, type Diagnostic, type RightsLeft, type Settings, type SlotInfo } from '../shapes/index.js'
+import { nearest, wildcard } from '../text/index.js'
 import { effectWords, isEffect, isFamily, ruleFamilies } from './families.js'
 import { isOwnName, undecorated, type NamedSlots } from './spellings.js'
 

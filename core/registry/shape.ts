@@ -1,4 +1,5 @@
-import { deepFreeze, isObject, toText, type Schema, type SlotInfo } from '../base/index.js'
+import { deepFreeze, isObject, type Schema, type SlotInfo } from '../shapes/index.js'
+import { toText } from '../text/index.js'
 import { referredPart } from '../schema/index.js'
 
 /** What normalisation needs of one schema, worked out once. */

@@ -1,4 +1,4 @@
-import type { Contribution, SlotInfo } from '../base/index.js'
+import type { Contribution, SlotInfo } from '../shapes/index.js'
 import { targetsOf } from './alias_targets.js'
 import { foldKey } from './shape.js'
 

@@ -1,4 +1,4 @@
-import { isObject, type Schema, type ToolInfo } from '../base/index.js'
+import { isObject, type Schema, type ToolInfo } from '../shapes/index.js'
 import { cutText } from '../documents/index.js'
 import { flatten } from './flatten.js'
 import { portable } from './portable.js'

@@ -1,4 +1,5 @@
-import { moduleOf, problem, type Contribution, type Schema } from '../base/index.js'
+import { problem, type Contribution, type Schema } from '../shapes/index.js'
+import { moduleOf } from '../system/index.js'
 import { compile } from './compile.js'
 
 /** Contract: throws VT_PLUGIN_RESULT, naming the path, for an output that the schema does not take. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { ValidateFunction } from 'ajv'
-import { load, programFile, sha256, type Schema } from '../base/index.js'
+import type { Schema } from '../shapes/index.js'
+import { load, programFile, sha256 } from '../system/index.js'
 
 export const ajvOptions = { strict: false, allErrors: true, verbose: true, validateSchema: false, validateFormats: true, logger: false } as const
 /** The text that may be given to a pattern: a longer one fits none. */

@@ -1,5 +1,5 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { problem, type Schema } from '../base/index.js'
+import { problem, type Schema } from '../shapes/index.js'
 import { ajvOptions, builtCheck, isCommand, judgedElsewhere, most_matched } from './built.js'
 import { excessOf, schemaObjection } from './cost.js'
 import { issuesOf, type Issue } from './issues.js'

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ValidateFunction } from 'ajv'
-import { programFile, requireLibrary, type Kind, type Manifest, type Schema } from '../base/index.js'
+import type { Kind, Manifest, Schema } from '../shapes/index.js'
+import { programFile, requireLibrary } from '../system/index.js'
 import { faultsOf, type ContractFault } from './explain.js'
 
 export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json' | 'schedule_task.1.json'

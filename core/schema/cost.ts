@@ -1,4 +1,4 @@
-import { isObject, type Schema } from '../base/index.js'
+import { isObject, type Schema } from '../shapes/index.js'
 
 /** What a schema may multiply to: each of `anyOf`, and each reference, is checked again for the same value. */
 const most = { checks: 100_000, steps: 10_000_000, repeated: 10_000, levels: 64 }

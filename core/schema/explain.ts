@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv'
-import { nearest, type JsonObject, type Schema } from '../base/index.js'
+import type { JsonObject, Schema } from '../shapes/index.js'
+import { nearest } from '../text/index.js'
 
 // Explains ajv's errors of a document as faults, for a person who needs the line.
 

@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv'
-import { toText, type JsonObject, type Schema } from '../base/index.js'
+import type { JsonObject, Schema } from '../shapes/index.js'
+import { toText } from '../text/index.js'
 import { extra, outOfRange, stepsOf } from './explain.js'
 
 // Explains ajv's errors of a call's input as issues, for a model that is to correct the input.

@@ -1,4 +1,4 @@
-import type { JsonObject, Schema, Settings, ToolInfo } from '../base/index.js'
+import type { JsonObject, Schema, Settings, ToolInfo } from '../shapes/index.js'
 import type { Skill, Skills } from './types.js'
 
 /** So many names of skills stand in the schema at most; where there are more, they are listed by a call. */

@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path'
-import { deepFreeze, report, wildcard } from '../base/index.js'
+import { deepFreeze, report } from '../shapes/index.js'
+import { wildcard } from '../text/index.js'
 import { treesOnce } from '../trust/index.js'
 import { rootsOf, type SkillLocations } from './locations.js'
 import { scanRoot, stopwatch, type SkillScan, type FoundSkill, type SkillCache } from './scan.js'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fromError, type Diagnostic, type Settings } from '../base/index.js'
+import { fromError, type Diagnostic, type Settings } from '../shapes/index.js'
 import type { Origin } from '../config/index.js'
 import { itemForSkill, type LockVerifier, type Trust } from '../trust/index.js'
 import { findSkills } from './find.js'

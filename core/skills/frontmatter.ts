@@ -1,4 +1,4 @@
-import { requireLibrary } from '../base/index.js'
+import { requireLibrary } from '../system/index.js'
 import { checkNesting } from '../documents/index.js'
 import { readKeyValues, type Fields } from './keyvalue.js'
 

@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
-import { inside, programFile, report, type Diagnostic, type Layer, type Settings } from '../base/index.js'
+import { report, type Diagnostic, type Layer, type Settings } from '../shapes/index.js'
+import { inside, programFile } from '../system/index.js'
 import type { PackageSkills, PackageText } from './types.js'
 
 export interface SkillLocations {

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { basename } from 'node:path'
-import { report, withoutInvisible, type Code, type Diagnostic, type Values } from '../base/index.js'
+import { report, type Code, type Diagnostic, type Values } from '../shapes/index.js'
+import { withoutInvisible } from '../text/index.js'
 import { FrontmatterError, readFrontmatter } from './frontmatter.js'
 import type { Fields } from './keyvalue.js'
 import type { Skill } from './types.js'

@@ -1,6 +1,7 @@
 import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { inside, report, type Diagnostic } from '../base/index.js'
+import { report, type Diagnostic } from '../shapes/index.js'
+import { inside } from '../system/index.js'
 import { realOf, type Root } from './locations.js'
 import { parseHead, skillLimits, type SkillReading } from './parse.js'
 import type { Skill } from './types.js'

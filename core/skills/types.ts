@@ -1,4 +1,4 @@
-import type { Diagnostic, Layer, State } from '../base/index.js'
+import type { Diagnostic, Layer, State } from '../shapes/index.js'
 
 /** What of a package is text for models. */
 export interface PackageSkills {

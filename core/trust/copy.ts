@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { inside, makeFolder, problem, sha256 } from '../base/index.js'
+import { problem } from '../shapes/index.js'
+import { inside, makeFolder, sha256 } from '../system/index.js'
 import type { AgreedFiles } from './digest.js'
 import { readTree } from './tree.js'
 

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { byBytes, isObject, moduleOf, problem, sha256, type Contribution, type JsonObject } from '../base/index.js'
+import { isObject, problem, type Contribution, type JsonObject } from '../shapes/index.js'
+import { byBytes, moduleOf, sha256 } from '../system/index.js'
 import { dataKeys } from '../schema/index.js'
 import { findImports } from './imports.js'
 import { findStarted, type Programs, type Started } from './programs.js'

@@ -3,7 +3,7 @@ import { register } from 'node:module'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { programFile } from '../base/index.js'
+import { programFile } from '../system/index.js'
 import { closeCopies, copyAround, requireCopied, type Closing } from './module_hooks.js'
 
 /** This process loads agreed code only. */

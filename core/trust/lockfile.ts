@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
+import { problem, VtError, type Contribution } from '../shapes/index.js'
+import { writeStateSync } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
 import { requireCovered, runsCode, type AgreedFiles } from './digest.js'
 import { fileHash, isCompiled, readTree, type Tree } from './tree.js'

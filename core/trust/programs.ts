@@ -1,5 +1,5 @@
 import { relative, resolve } from 'node:path'
-import { isObject } from '../base/index.js'
+import { isObject } from '../shapes/index.js'
 import { fileIn } from './tree.js'
 
 /** Variables that stand for a folder which is known when consent is asked for. */

@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { problem, type Contribution } from '../base/index.js'
+import { problem, type Contribution } from '../shapes/index.js'
 import { readBytes } from '../documents/index.js'
 import type { TrustItem } from './digest.js'
 import { findStarted } from './programs.js'

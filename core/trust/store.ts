@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { inside, makeFolder, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
+import { problem, VtError, type Contribution } from '../shapes/index.js'
+import { inside, makeFolder, writeStateSync } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
 import { digestOf, itemFor, type TrustItem } from './digest.js'
 import { keepStanding } from './standing.js'

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync, type Stats } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { byBytes, inside, makeFolder, problem, sha256 } from '../base/index.js'
+import { problem } from '../shapes/index.js'
+import { byBytes, inside, makeFolder, sha256 } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
 
 const MAX_ENTRIES = 20_000

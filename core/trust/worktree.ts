@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { sealOf } from '../base/index.js'
+import { sealOf } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
 
 /** Below a workspace: copies of its files that agents work on. The note of each lies beside it, `<id>.json`, sealed. */

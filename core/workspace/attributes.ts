@@ -1,4 +1,4 @@
-import { findProgram, start } from '../base/index.js'
+import { findProgram, start } from '../system/index.js'
 
 // Node has no call for extended attributes and access lists. GNU's `cp` has them, on Linux, for the price of a process. Only the
 // system's own: PATH may name a folder of the workspace.

@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, type BigIntStats } from 'node:fs'
 import { join } from 'node:path'
-import { decodeName, errno } from '../base/index.js'
+import { decodeName, errno } from '../system/index.js'
 
 /** A directory that is being stood in: whatever happens to its path meanwhile, names are looked up in this very one. */
 export interface Directory {

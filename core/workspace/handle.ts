@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, opendirSync, read, readdirSync, readSync, statSync, type BigIntStats } from 'node:fs'
-import { encodeName, problem, systemRefusal, shownPath } from '../base/index.js'
+import { problem } from '../shapes/index.js'
+import { encodeName, systemRefusal, shownPath } from '../system/index.js'
 import { reference, statOf, type Directory } from './directory.js'
 import { bringInFront } from './first_of.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'

@@ -1,4 +1,6 @@
-import { foldedNames, inside, pathPattern, realPathOf, shownPath, type Settings } from '../base/index.js'
+import type { Settings } from '../shapes/index.js'
+import { foldedNames, inside, realPathOf, shownPath } from '../system/index.js'
+import { pathPattern } from '../text/index.js'
 import { ownFolders } from './places.js'
 
 /**

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { problem, systemRefusal, sha256, shownPath, VtError } from '../base/index.js'
+import { problem, VtError } from '../shapes/index.js'
+import { systemRefusal, sha256, shownPath } from '../system/index.js'
 import { isReserved } from './places.js'
 import { isTemp } from './temp.js'
 import type { CommitPoint, Operation, Version, Workspace, Written } from './types.js'

@@ -3,7 +3,8 @@ import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errno, problem, sha256 } from '../base/index.js'
+import { problem } from '../shapes/index.js'
+import { errno, sha256 } from '../system/index.js'
 
 /** Waiting for another process ends after this long, unless it is said how long its work may take. */
 const usualPatienceMs = 20_000

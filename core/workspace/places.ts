@@ -1,4 +1,5 @@
-import { foldedNames, problem, shownPath, type Place, type VtError } from '../base/index.js'
+import { problem, type Place, type VtError } from '../shapes/index.js'
+import { foldedNames, shownPath } from '../system/index.js'
 
 /** Where a walk has to be when `left` names of its path are still before it. */
 export interface Expected {

@@ -1,5 +1,6 @@
 import { linkSync, renameSync, unlinkSync } from 'node:fs'
-import { errno, problem, shownPath } from '../base/index.js'
+import { problem } from '../shapes/index.js'
+import { errno, shownPath } from '../system/index.js'
 import { syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { Temp } from './temp.js'
 import type { Spot } from './walk.js'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, closeSync, readFileSync, unlinkSync } from 'node:fs'
-import { isProcessRunning, type Seal } from '../base/index.js'
+import { isProcessRunning, type Seal } from '../system/index.js'
 import type { Directory } from './directory.js'
 import { list, removeTree } from './tree.js'
 

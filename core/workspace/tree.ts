@@ -1,6 +1,7 @@
 import { closeSync, constants, createReadStream, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmdirSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
 import { chmod, copyFile, writeFile } from 'node:fs/promises'
-import { encodeName, problem, shownPath, VtError } from '../base/index.js'
+import { problem, VtError } from '../shapes/index.js'
+import { encodeName, shownPath } from '../system/index.js'
 import { reference, syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { Extent } from './types.js'
 

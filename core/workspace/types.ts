@@ -1,4 +1,4 @@
-import type { Seal } from '../base/index.js'
+import type { Seal } from '../system/index.js'
 
 export type EntryKind = 'file' | 'directory' | 'link' | 'other'
 export interface EntryStat {

@@ -1,6 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { encodeName, errno, problem, systemRefusal, segments, shownPath } from '../base/index.js'
+import { problem } from '../shapes/index.js'
+import { encodeName, errno, systemRefusal, segments, shownPath } from '../system/index.js'
 import type { Directory, DirectoryEntry } from './directory.js'
 import { turned, type Expected } from './places.js'
 

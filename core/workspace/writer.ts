@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsync, openSync, readSync, renameSync, unlinkSync, write, type BigIntStats } from 'node:fs'
-import { problem, shownPath } from '../base/index.js'
+import { problem } from '../shapes/index.js'
+import { shownPath } from '../system/index.js'
 import { copyAttributes } from './attributes.js'
 import type { DirectoryEntry } from './directory.js'
 import { toStat } from './handle.js'

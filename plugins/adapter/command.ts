@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
-import { findProgram, isProgram, makeFolder, searchPath, toText } from '../../core/base/index.js'
+import { findProgram, isProgram, makeFolder, searchPath } from '../../core/system/index.js'
+import { toText } from '../../core/text/index.js'
 import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type AdapterContext, type Schema } from '../../core/index.js'
 import { requireStanding } from '../../core/trust/index.js'
 import { runProgram } from '../lib/process/index.js'

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { toText } from '../../core/base/index.js'
+import { toText } from '../../core/text/index.js'
 import type { Adapter, Contribution, AdapterContext, Result } from '../../core/index.js'
 import { ThrownThere } from './isolated/protocol.js'
 import { PluginProcess } from './isolated/plugin_process.js'

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { definedOnly, toText } from '../../core/base/index.js'
+import { definedOnly } from '../../core/shapes/index.js'
+import { toText } from '../../core/text/index.js'
 import type { JsonObject, PackageReader } from '../../core/index.js'
 import { readAgentPlugin } from './packages/agent_plugins.js'
 import { readClaudePlugin, readServers } from './packages/claude.js'

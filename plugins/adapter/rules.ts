@@ -1,4 +1,4 @@
-import { userOf } from '../../core/base/index.js'
+import { userOf } from '../../core/system/index.js'
 import { problem, type Adapter, type Policy } from '../../core/index.js'
 import { factsOf, hit, rulesOfSettings, type Blocks, type Rule } from '../lib/rules/index.js'
 

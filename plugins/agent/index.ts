@@ -1,4 +1,4 @@
-import type { Mode } from '../../core/base/index.js'
+import type { Mode } from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import type { AgentOptions } from './agent_options.js'
 import { AgentError, hintOf, outcomeTable, type ChildStatus as Child, type Delta, type GoalProgress, type RunOutcome, type SessionSchedule, type ThreadEvent, type Tracker } from './base/index.js'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { definedOnly } from '../../core/base/index.js'
+import { definedOnly } from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'

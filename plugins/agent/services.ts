@@ -1,4 +1,4 @@
-import { createConversation, problem, type JsonObject, type Mode, type OpenConversation, type Result, type RightsLeft } from '../../core/base/index.js'
+import { createConversation, problem, type JsonObject, type Mode, type OpenConversation, type Result, type RightsLeft } from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import { compile } from '../../core/schema/index.js'
 import type { Delegation } from './delegation/index.js'

@@ -1,4 +1,6 @@
-import { redact, version, type Mode, type Result, type RightsLeft, type ToolInfo } from '../../core/base/index.js'
+import type { Mode, Result, RightsLeft, ToolInfo } from '../../core/shapes/index.js'
+import { version } from '../../core/system/index.js'
+import { redact } from '../../core/text/index.js'
 import { modes } from '../../core/config/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'

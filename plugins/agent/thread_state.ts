@@ -1,4 +1,4 @@
-import type { RightsLeft } from '../../core/base/index.js'
+import type { RightsLeft } from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { agentSettings, type AgentProviders, type AgentSettings, type RunLimits, type Store } from './base/index.js'

@@ -1,4 +1,5 @@
-import { inert, quotedReason } from '../../core/base/index.js'
+import { quotedReason } from '../../core/shapes/index.js'
+import { inert } from '../../core/text/index.js'
 import { VtError, type Call, type Context, type Effect, type Next, type Policy, type Verdict } from '../../core/index.js'
 import { secretReason, secretWay } from '../../core/workspace/index.js'
 import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, rulesOfHome, rulesOfSettings, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'

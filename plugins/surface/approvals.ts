@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { shortLine } from '../../core/base/index.js'
+import { shortLine } from '../../core/text/index.js'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { PendingApproval } from '../agent/cli/index.js'
 import { columns, documentText, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'

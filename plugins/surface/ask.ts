@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { definedOnly } from '../../core/base/index.js'
+import { definedOnly } from '../../core/shapes/index.js'
 import type { Io, Kernel } from '../../core/index.js'
 import { givenImages, notAppliedLines, readTask, reasonOf, sessionOptions, Voice, withAgent, withImages, withResume, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
 import type { Agent, AgentOptions } from '../agent/index.js'

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { visibleJson } from '../../core/base/index.js'
+import { visibleJson } from '../../core/text/index.js'
 import type { Approval, CallOptions, Io, JsonObject, Kernel, PreparedCall } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
 import { approver, asDocument, asker, cutLine, helpWidth, interactive, oneLine, readInput, say, slotHelp, takeTool, CallUsageError, type OutputForm } from '../lib/terminal/index.js'

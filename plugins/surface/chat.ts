@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { Option } from 'commander'
-import { definedOnly } from '../../core/base/index.js'
+import { definedOnly } from '../../core/shapes/index.js'
 import type { Io, Kernel } from '../../core/index.js'
 import { givenImages, progress, sessionOptions, Voice, withAgent, withImages, withResume, type EventSink, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
 import type { Agent, ThreadEvent } from '../agent/index.js'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { nearest } from '../../core/base/index.js'
+import { nearest } from '../../core/text/index.js'
 import { withoutLiterals } from '../../core/config/index.js'
 import { createKernel, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
 import { documentText, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { makeFolder } from '../../core/base/index.js'
+import { makeFolder } from '../../core/system/index.js'
 import { codes, readContract, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
 import { factTable, outcomeTable, turnBounds } from '../agent/cli/index.js'

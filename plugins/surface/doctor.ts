@@ -1,5 +1,6 @@
 import { Option } from 'commander'
-import { findProgram, inside, redact, searchPath } from '../../core/base/index.js'
+import { findProgram, inside, searchPath } from '../../core/system/index.js'
+import { redact } from '../../core/text/index.js'
 import { openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel, type Settings } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
 import { leftProcesses } from '../lib/process/index.js'

@@ -1,4 +1,4 @@
-import { nearest } from '../../core/base/index.js'
+import { nearest } from '../../core/text/index.js'
 import { version, type Io, type Kernel } from '../../core/index.js'
 import { columns, cutLine, helpWidth, oneLine, paint, say } from '../lib/terminal/index.js'
 

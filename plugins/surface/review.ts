@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { definedOnly } from '../../core/base/index.js'
+import { definedOnly } from '../../core/shapes/index.js'
 import { block, openWorkspace, redactText, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import { notAppliedLines, progress, reasonOf, sessionOptions, withSession, workThenAsk, type SessionFlags } from '../agent/cli/index.js'
 import { documentText, fitTerminal, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
-import { findProgram, inside, searchPath } from '../../core/base/index.js'
+import { findProgram, inside, searchPath } from '../../core/system/index.js'
 import { programFile, type Io, type Kernel } from '../../core/index.js'
 import { difference, ownText, requireWithin, writeDraft, type FileDraft } from '../lib/own_files/index.js'
 import { columns, confirmed, documentText, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'

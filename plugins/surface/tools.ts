@@ -1,4 +1,4 @@
-import { nearest } from '../../core/base/index.js'
+import { nearest } from '../../core/text/index.js'
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
 import { asDocument, columns, cutLine, documentText, helpWidth, oneLine, paint, runCommand, say, slotHelp, verb, type OutputForm } from '../lib/terminal/index.js'

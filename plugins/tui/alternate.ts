@@ -1,4 +1,4 @@
-import { visible, visibleLine } from '../../core/base/index.js'
+import { visible, visibleLine } from '../../core/text/index.js'
 import { matchesKey, truncateToWidth, visibleWidth } from './parts.js'
 import type { CursorPlace, DrawnSurface } from './surface.js'
 import type { TerminalPort } from './terminal_io.js'

@@ -1,4 +1,4 @@
-import { visible } from '../../core/base/index.js'
+import { visible } from '../../core/text/index.js'
 import { markdownRows } from './markdown.js'
 import { wrapTextWithAnsi } from './parts.js'
 import { brokenWords, fitLine, type Theme } from './theme.js'

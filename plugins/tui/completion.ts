@@ -1,4 +1,4 @@
-import { visibleLine } from '../../core/base/index.js'
+import { visibleLine } from '../../core/text/index.js'
 import type { AutocompleteItem, AutocompleteProvider, AutocompleteSuggestions } from './parts.js'
 import type { SessionOptions, SlashCommand } from './types.js'
 

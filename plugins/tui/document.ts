@@ -1,4 +1,4 @@
-import { visible, visibleLine } from '../../core/base/index.js'
+import { visible, visibleLine } from '../../core/text/index.js'
 import { blockRows } from './blocks.js'
 import { GrowingMarkdown, type MarkdownPart } from './markdown.js'
 import { truncateToWidth } from './parts.js'

@@ -1,7 +1,7 @@
 import { highlightedLines } from './highlight.js'
 import { Markdown, setCapabilities, type MarkdownTheme } from './parts.js'
 import { brokenWords, type Theme } from './theme.js'
-import { visible } from '../../core/base/index.js'
+import { visible } from '../../core/text/index.js'
 
 // A link says where it leads; nothing is drawn that is no text.
 setCapabilities({ images: null, trueColor: false, hyperlinks: false })

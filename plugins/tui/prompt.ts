@@ -1,4 +1,4 @@
-import { visible } from '../../core/base/index.js'
+import { visible } from '../../core/text/index.js'
 import { MenuCompletion } from './completion.js'
 import type { CursorPlace } from './surface.js'
 import { CURSOR_MARKER, Editor, visibleWidth, type EditorTheme, type TUI } from './parts.js'

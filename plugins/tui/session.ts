@@ -1,4 +1,4 @@
-import { problem } from '../../core/base/index.js'
+import { problem } from '../../core/shapes/index.js'
 import { Drive } from './drive.js'
 import { unfitTerminal } from './surface.js'
 import { defaultKeyboard } from './terminal_modes.js'

@@ -1,5 +1,5 @@
 import type { Handler } from '../../core/index.js'
-import { applyPatch } from '../lib/files/index.js'
+import { applyPatch } from '../lib/patch/index.js'
 
 /** `unified_file/patch`: `apply_patch`, perhaps held to one file. */
 export default (async (call, context) => {

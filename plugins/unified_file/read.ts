@@ -1,5 +1,6 @@
 import type { Handler } from '../../core/index.js'
-import { readFile, readsOf, type ReadInput } from '../lib/files/index.js'
+import { readsOf } from '../lib/files/index.js'
+import { readFile, type ReadInput } from '../lib/reading/index.js'
 
 /** `unified_file/read`: the whole file, a page of lines, a range of bytes, or pages of a PDF. */
 export default ((call, { workspace, signal, session }) =>

@@ -7,8 +7,8 @@ import { filesOf } from './sources.js'
 
 /** Low to high: a file imports its own room and rooms to its left. */
 const floors = {
-  core: ['base', 'documents', 'schema', 'workspace', 'trust', 'config', 'skills', 'manifests', 'registry', 'input', 'kernel', 'cli'],
-  lib: ['base', 'process', 'git', 'shell', 'steering', 'sandbox', 'state', 'rules', 'net', 'values', 'globs', 'search', 'files', 'snapshots', 'worktrees', 'syntax', 'hooks', 'skills', 'schedule', 'page', 'terminal', 'own_files'],
+  core: ['text', 'shapes', 'system', 'documents', 'schema', 'workspace', 'trust', 'config', 'skills', 'manifests', 'registry', 'input', 'kernel', 'cli'],
+  lib: ['base', 'process', 'git', 'shell', 'steering', 'sandbox', 'state', 'rules', 'net', 'values', 'globs', 'search', 'files', 'patch', 'reading', 'snapshots', 'worktrees', 'syntax', 'hooks', 'skills', 'schedule', 'page', 'terminal', 'own_files'],
   // Rooms beside each other share a number.
   agent: [['base'], ['events'], ['auth'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['finish', 'delegation', 'schedule', 'records'], ['thread_state', 'agent_options', 'services'], ['thread'], ['open'], ['index'], ['cli']],
 }
@@ -83,7 +83,7 @@ describe('imports', () => {
   })
   it('of a library stand in one room', () => {
     const homes: Record<string, RegExp> = {
-      'node:child_process': /^core\/base\/process\.ts$/,
+      'node:child_process': /^core\/system\/process\.ts$/,
       tapable: /^core\/kernel\/pipelines\.ts$/,
       cosmiconfig: /^core\/documents\//,
       ajv: /^core\/schema\//,
@@ -105,7 +105,7 @@ describe('imports', () => {
   })
   it('never say where a file of the program lies: the build joins modules', () => {
     const places = /(?:new URL|dirname|fileURLToPath)\([^\n]*import\.meta/
-    expect(sources.filter((file) => places.test(textOf(file)))).toEqual(['core/base/program_files.ts'])
+    expect(sources.filter((file) => places.test(textOf(file)))).toEqual(['core/system/program_files.ts'])
   })
 })
 
@@ -139,17 +139,15 @@ describe('every room', () => {
 
 /** Rooms over their limit, in kB. */
 const largeRooms: Record<string, number> = {
-  'core/base': 119,
-  'core/kernel': 131,
-  'core/workspace': 95,
+  'core/kernel': 132,
+  'core/workspace': 96,
   'plugins/adapter/mcp_client': 112,
-  'plugins/agent/finish': 102,
+  'plugins/agent/finish': 103,
   'plugins/agent/model': 108,
   'plugins/agent/records': 94,
   'plugins/agent/session': 109,
-  'plugins/lib/files': 110,
   'plugins/lib/search': 82,
-  'plugins/surface/chat': 97,
+  'plugins/surface/chat': 98,
   'plugins/surface/mcp': 84,
   'plugins/surface/plugins': 137,
   'plugins/tui': 99,
@@ -157,26 +155,27 @@ const largeRooms: Record<string, number> = {
 }
 /** Files over their limit, in kB. */
 const largeFiles: Record<string, number> = {
-  'core/base/errors.ts': 15.9,
+  'core/shapes/errors.ts': 15.9,
   'core/config/settings.ts': 12.5,
-  'core/kernel/call.ts': 14.3,
+  'core/kernel/call.ts': 14.4,
   'core/kernel/generation.ts': 15.5,
   'core/manifests/discover.ts': 14.8,
   'core/manifests/locations.ts': 13.8,
   'core/registry/bind.ts': 15.7,
   'core/registry/registry.ts': 13.2,
-  'core/workspace/reading.ts': 12.6,
-  'core/workspace/workspace.ts': 12.2,
+  'core/workspace/reading.ts': 12.7,
+  'core/workspace/workspace.ts': 12.3,
   'plugins/adapter/isolated/plugin_process.ts': 13.3,
   'plugins/adapter/mcp_client/server.ts': 13.4,
-  'plugins/agent/context/instructions.ts': 15.6,
-  'plugins/agent/delegation/delegation.ts': 14,
-  'plugins/agent/finish/finish.ts': 12.8,
+  'core/trust/lockfile.ts': 12.1,
+  'plugins/agent/context/instructions.ts': 15.7,
+  'plugins/agent/delegation/delegation.ts': 14.1,
+  'plugins/agent/finish/finish.ts': 12.9,
   'plugins/agent/finish/planned_task.ts': 13.6,
   'plugins/agent/loop/turn.ts': 13.4,
-  'plugins/agent/model/providers/provider.ts': 15.7,
+  'plugins/agent/model/providers/provider.ts': 15.8,
   'plugins/agent/records/reduce.ts': 15.3,
-  'plugins/agent/thread.ts': 15.1,
+  'plugins/agent/thread.ts': 15.3,
   'plugins/lib/search/search.ts': 12.4,
   'plugins/surface/plugins/indexes.ts': 13.5,
   'plugins/surface/plugins/install.ts': 17.5,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import ts from 'typescript'
 import { parse as parseYaml } from 'yaml'
-import { codes } from '../../build/core/base/index.js'
+import { codes } from '../../build/core/shapes/index.js'
 import words from './words.json' with { type: 'json' }
 import { filesOf, parse, sources, textOf } from './sources.js'
 

@@ -5,7 +5,7 @@ import type { Fixture, FixtureOpts, JournalEntry } from '@copilotkit/aimock'
 import { tempWorkspace, type Files, type TempWorkspace } from 'vtcode/test'
 import { startMock } from './mock.js'
 import { runProcess, runProgram } from './program_run.js'
-import { sealOf } from '../../build/core/base/index.js'
+import { sealOf } from '../../build/core/system/index.js'
 
 /** One answer of the peer: text, calls, an error, and how it is sent. */
 export interface Answer {

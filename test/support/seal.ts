@@ -1,4 +1,4 @@
-import { homeOf } from '../../build/core/base/index.js'
+import { homeOf } from '../../build/core/system/index.js'
 import { openWorkspace } from '../../build/core/workspace/index.js'
 import type { TempWorkspace } from 'vtcode/test'
 

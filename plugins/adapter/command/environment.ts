@@ -1,4 +1,4 @@
-import { pluginVariables } from '../../../core/base/index.js'
+import { pluginVariables } from '../../../core/system/index.js'
 import { VtError, type JsonObject } from '../../../core/index.js'
 import { resolveValues, type ValueScope } from '../../lib/values/index.js'
 import type { TemplateValues } from './template.js'

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
-import { isObject, toText } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { toText } from '../../../core/text/index.js'
 import { ok, VtError, type Next, type Result } from '../../../core/index.js'
 import { pointed } from '../../lib/values/index.js'
 import type { CommandSettings } from './settings.js'

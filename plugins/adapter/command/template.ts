@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import { VtError, type JsonObject, type Schema } from '../../../core/index.js'
 import { parseReference, type Piece } from '../../lib/values/index.js'
 

@@ -1,4 +1,5 @@
-import { isObject, toText } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { toText } from '../../../core/text/index.js'
 import { ok, VtError, type Result } from '../../../core/index.js'
 import type { FetchedPage } from '../../lib/net/index.js'
 import { pointed } from '../../lib/values/index.js'

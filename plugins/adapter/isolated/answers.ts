@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import { VtError } from '../../../core/index.js'
 import { settles } from '../../lib/process/index.js'
 import { mostAsks } from './context.js'

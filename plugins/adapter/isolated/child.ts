@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
-import { plainAnswer, toText } from '../../../core/base/index.js'
+import { plainAnswer } from '../../../core/shapes/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { Problem } from '../../../core/index.js'
 import { importForeign } from '../../../core/trust/index.js'
 import { closeSessions, remoteContext, type Described, type Link } from './context.js'

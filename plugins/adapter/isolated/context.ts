@@ -1,4 +1,5 @@
-import { createConversation, toText, type Result } from '../../../core/base/index.js'
+import { createConversation, type Result } from '../../../core/shapes/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { Frame } from './frames.js'
 
 /** The part of a context that is data. */

@@ -1,4 +1,6 @@
-import { CONVERSATION_ACTIONS, Semaphore, toText, type ConversationServices } from '../../../core/base/index.js'
+import { CONVERSATION_ACTIONS, type ConversationServices } from '../../../core/shapes/index.js'
+import { Semaphore } from '../../../core/system/index.js'
+import { toText } from '../../../core/text/index.js'
 import {
   problem, type Call, type Context, type Contribution, type Handle, type JsonObject, type Over, type Progress,
 } from '../../../core/index.js'

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import { drained } from '../../lib/base/index.js'
 import { jsonLines } from '../../lib/process/index.js'
 

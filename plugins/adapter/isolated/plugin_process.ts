@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex } from 'node:stream'
-import { deadline, environment, makeFolder, pluginVariables, signalGroup, start, toText } from '../../../core/base/index.js'
+import { deadline, environment, makeFolder, pluginVariables, signalGroup, start } from '../../../core/system/index.js'
+import { toText } from '../../../core/text/index.js'
 import { problem, programFile, VtError, type Call, type Context, type Contribution, type AdapterContext, type Session, type Settings } from '../../../core/index.js'
 import { settles, tail } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'

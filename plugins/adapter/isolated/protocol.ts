@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import { VtError, type Context, type Contribution, type AdapterContext, type Problem } from '../../../core/index.js'
 
 export const isContext = (value: unknown): boolean => typeof value === 'object' && value !== null && 'workspace' in value && 'signal' in value

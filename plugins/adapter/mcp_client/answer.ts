@@ -1,4 +1,5 @@
-import { isObject, shortLine, toText } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { shortLine, toText } from '../../../core/text/index.js'
 import { ok, VtError, type ContentBlock, type Context, type JsonObject, type Result } from '../../../core/index.js'
 import { keptBlob } from './blob.js'
 

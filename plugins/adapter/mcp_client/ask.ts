@@ -1,4 +1,4 @@
-import { toText, visible } from '../../../core/base/index.js'
+import { toText, visible } from '../../../core/text/index.js'
 import { schemaObjection } from '../../../core/schema/index.js'
 import type { Asker, Question, Schema } from '../../../core/index.js'
 import { oneShortLine } from '../../lib/net/index.js'

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { shortLine } from '../../../core/base/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import type { ContentBlock, Context } from '../../../core/index.js'
 import { openSpool } from '../../lib/state/index.js'
 

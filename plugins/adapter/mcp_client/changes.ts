@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { shortLine, visible } from '../../../core/base/index.js'
+import { shortLine, visible } from '../../../core/text/index.js'
 import { VtError, type Context } from '../../../core/index.js'
 import { diffTexts } from '../../lib/files/index.js'
 import { toolLines, type KeptServer, type KeptTool, type ServerChange } from '../../lib/state/index.js'

@@ -1,5 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
-import { definedOnly, environment, findProgram, pluginVariables, searchPath, sha256, toText } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
+import { environment, findProgram, pluginVariables, searchPath, sha256 } from '../../../core/system/index.js'
+import { toText } from '../../../core/text/index.js'
 import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type AdapterContext, type Settings } from '../../../core/index.js'
 import { requireStanding } from '../../../core/trust/index.js'
 import { isOwnServer } from '../../lib/base/index.js'

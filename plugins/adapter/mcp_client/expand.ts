@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { Contribution, AdapterContext, Settings } from '../../../core/index.js'
 import { circle, definitionOf, keptServer, leftAlone, startFailure, type Asked } from './definition.js'
 import { Failures } from './failures.js'

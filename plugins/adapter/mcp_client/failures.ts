@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { writeStateSync } from '../../../core/base/index.js'
+import { writeStateSync } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Problem } from '../../../core/index.js'
 

@@ -1,4 +1,5 @@
-import { definedOnly, toText } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
+import { toText } from '../../../core/text/index.js'
 import { problem, type AdapterContext, type Call, type Context, type Contribution, type Handler, type JsonObject, type Result } from '../../../core/index.js'
 import { toolDigest } from '../../lib/state/index.js'
 import { toolError, toolResult } from './answer.js'

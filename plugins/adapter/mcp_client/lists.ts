@@ -1,5 +1,7 @@
 import type { Client, Tool } from '@modelcontextprotocol/client'
-import { deadline, isObject, shortLine } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { deadline } from '../../../core/system/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import type { KeptPrompt, ServerOffers } from '../../lib/state/index.js'
 import { MAX_TOOLS, type Intake } from './intake.js'

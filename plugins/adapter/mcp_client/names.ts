@@ -1,4 +1,4 @@
-import { sha256 } from '../../../core/base/index.js'
+import { sha256 } from '../../../core/system/index.js'
 
 /** A tool of a server with the id that nobody else has. */
 export interface Named {

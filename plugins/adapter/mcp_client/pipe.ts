@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { makeFolder, signalGroup, start } from '../../../core/base/index.js'
+import { makeFolder, signalGroup, start } from '../../../core/system/index.js'
 import type { Launch } from '../../../core/index.js'
 import { drained } from '../../lib/base/index.js'
 import { jsonLines, settles, tail } from '../../lib/process/index.js'

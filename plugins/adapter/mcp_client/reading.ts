@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
-import { isObject, shortLine, toText } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { shortLine, toText } from '../../../core/text/index.js'
 import { ok, type Context, type JsonObject, type Result } from '../../../core/index.js'
 import { told } from './answer.js'
 import { pagesOf } from './lists.js'

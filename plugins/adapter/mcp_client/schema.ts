@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js'
-import { isObject, toText } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { toText } from '../../../core/text/index.js'
 import { referredPart, schemaObjection } from '../../../core/schema/index.js'
 import type { JsonObject, Schema } from '../../../core/index.js'
 

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client'
-import { deadline, type Deadline } from '../../../core/base/index.js'
+import { deadline, type Deadline } from '../../../core/system/index.js'
 import { problem, version, VtError, type Asker, type Context, type Contribution, type AdapterContext } from '../../../core/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import type { KeptServer, KeptTool } from '../../lib/state/index.js'

@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
-import { isObject, shortLine } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { asItCame } from './wire.js'
 

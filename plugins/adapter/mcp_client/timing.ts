@@ -1,4 +1,4 @@
-import { deadline } from '../../../core/base/index.js'
+import { deadline } from '../../../core/system/index.js'
 import { problem } from '../../../core/index.js'
 
 /** How many times longer than at first the pause is at most. */

@@ -1,4 +1,5 @@
-import { isObject, toText } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 
 /** Under which what came is kept beside what the client's library is shown. */

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { definedOnly, toText } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { JsonObject, PackageSkills } from '../../../core/index.js'
 import { validateSkill } from '../../lib/skills/index.js'
 import { fill, isObject } from './objects.js'

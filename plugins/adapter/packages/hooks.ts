@@ -1,4 +1,5 @@
-import { definedOnly, shortLine, toText } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
+import { shortLine, toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { eventOf, type Dialect } from '../../lib/hooks/index.js'
 import { isObject } from './objects.js'

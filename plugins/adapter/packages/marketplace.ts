@@ -1,4 +1,4 @@
-import { shortLine, toText } from '../../../core/base/index.js'
+import { shortLine, toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { pathPattern, toText } from '../../../core/base/index.js'
+import { pathPattern, toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'

@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { isObject } from './objects.js'

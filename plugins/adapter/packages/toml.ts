@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { requireLibrary } from '../../../core/base/index.js'
+import { requireLibrary } from '../../../core/system/index.js'
 import type { JsonObject, PackageText } from '../../../core/index.js'
 import { isObject, sound } from './objects.js'
 import type { Package } from './package.js'

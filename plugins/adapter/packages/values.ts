@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { JsonObject, Manifest } from '../../../core/index.js'
 import { fill, isObject } from './objects.js'
 

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { keepSecret } from '../../../core/base/index.js'
+import { keepSecret } from '../../../core/text/index.js'
 import { printed } from '../../lib/process/index.js'
 import { AgentError, messageOf, type AgentProviders } from '../base/index.js'
 import { createAwsCredential } from './aws.js'

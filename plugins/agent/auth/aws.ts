@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { keepSecret } from '../../../core/base/index.js'
+import { keepSecret } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { printed } from '../../lib/process/index.js'
 import { AgentError, messageOf, type AgentProviders } from '../base/index.js'

@@ -1,5 +1,6 @@
 import type * as OAuth from 'oauth4webapi'
-import { deadline, redactText } from '../../../core/base/index.js'
+import { deadline } from '../../../core/system/index.js'
+import { redactText } from '../../../core/text/index.js'
 import { TokenStore } from '../../lib/state/index.js'
 import { oneLine } from '../../lib/terminal/index.js'
 import { AgentError, messageOf, readLimited, type AgentProviders } from '../base/index.js'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 
 /** How a provider wants its requests authorized, as the settings declare it. */
 export interface Auth extends JsonObject {

@@ -1,4 +1,4 @@
-import type { Effect, PreparedCall, Result } from '../../../core/base/index.js'
+import type { Effect, PreparedCall, Result } from '../../../core/shapes/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { ThreadEvent } from './types.js'

@@ -1,4 +1,5 @@
-import { shortLine, type Effect, type JsonObject, type PreparedCall, type SlotInfo } from '../../../core/base/index.js'
+import type { Effect, JsonObject, PreparedCall, SlotInfo } from '../../../core/shapes/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import { patchedPaths } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'

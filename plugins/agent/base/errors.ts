@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import { plainly } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 

@@ -1,4 +1,4 @@
-import type { Effect, Mode, RightsLeft } from '../../../core/base/index.js'
+import type { Effect, Mode, RightsLeft } from '../../../core/shapes/index.js'
 import type { ChildReport, ChildStatus } from './delegation_types.js'
 import { isQuiet } from './effects.js'
 import type { FileHash, ProofRun, Tracker, VerificationResult } from './finish_types.js'

@@ -1,4 +1,4 @@
-import type { Result } from '../../../core/base/index.js'
+import type { Result } from '../../../core/shapes/index.js'
 import { nextLine, noticeLines, successText } from '../../lib/base/index.js'
 import type { ModelText } from './components.js'
 import type { Msg } from './types.js'

@@ -1,4 +1,4 @@
-import type { Settings } from '../../../core/base/index.js'
+import type { Settings } from '../../../core/shapes/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 
 type AgentBlocks = Pick<Settings, 'context' | 'tools' | 'checkpoints' | 'telemetry' | 'subagents' | 'sessions'>

@@ -1,4 +1,4 @@
-import type { Effect, JsonObject, Mode } from '../../../core/base/index.js'
+import type { Effect, JsonObject, Mode } from '../../../core/shapes/index.js'
 import type { GroundedFact } from './delegation_types.js'
 import type { Verification } from './finish_types.js'
 

@@ -1,4 +1,4 @@
-import { definedOnly } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
 import { documentText, printable } from '../../lib/terminal/index.js'

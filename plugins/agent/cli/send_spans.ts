@@ -1,4 +1,4 @@
-import { deadline, version } from '../../../core/base/index.js'
+import { deadline, version } from '../../../core/system/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { AgentError, agentSettings, messageOf, type AgentSettings } from '../base/index.js'

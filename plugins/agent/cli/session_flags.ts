@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { definedOnly, type JsonObject } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { say } from '../../lib/terminal/index.js'
 import type { RunOutcome } from '../base/index.js'

@@ -1,4 +1,4 @@
-import { ok, type Result } from '../../../core/base/index.js'
+import { ok, type Result } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { valueLimit, valueText } from '../../lib/base/index.js'
 import { approver, asker, interactive, say } from '../../lib/terminal/index.js'

@@ -1,4 +1,4 @@
-import type { JsonObject, Schema } from '../../../core/base/index.js'
+import type { JsonObject, Schema } from '../../../core/shapes/index.js'
 import { compile } from '../../../core/schema/index.js'
 import { messageOf, type EventBody, type Msg } from '../base/index.js'
 import { budgetOf, type PaidConversation } from '../ledger/index.js'

@@ -1,4 +1,4 @@
-import { withoutValues } from '../../../core/base/index.js'
+import { withoutValues } from '../../../core/text/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import { meaningsIn, type AgentSettings, type CallPart, type ResultPart } from '../base/index.js'

@@ -1,4 +1,4 @@
-import { block, withoutValues } from '../../../core/base/index.js'
+import { block, withoutValues } from '../../../core/text/index.js'
 import { AgentError, meaningsIn, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import { connect, sizeOf, type ModelConnection, type ModelRequest } from '../model/index.js'

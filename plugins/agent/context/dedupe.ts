@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Meaning, Msg, ResultPart } from '../base/index.js'
 
 interface Slice {

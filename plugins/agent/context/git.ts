@@ -1,4 +1,4 @@
-import { inside } from '../../../core/base/index.js'
+import { inside } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { askGit, leadsOut, misplaced, repositoryAt, type Repository } from '../../lib/git/index.js'
 import { oneLine } from '../../lib/terminal/index.js'

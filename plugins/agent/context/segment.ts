@@ -1,4 +1,4 @@
-import { sha256 } from '../../../core/base/index.js'
+import { sha256 } from '../../../core/system/index.js'
 import type { SegmentReason } from '../base/index.js'
 import { tokensOf, toolDefinitions, type ModelRequest } from '../model/index.js'
 import type { Conversation } from '../session/index.js'

@@ -1,5 +1,6 @@
 import { platform } from 'node:os'
-import { block, visibleLine, type Mode } from '../../../core/base/index.js'
+import type { Mode } from '../../../core/shapes/index.js'
+import { block, visibleLine } from '../../../core/text/index.js'
 import { cutText } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'

@@ -1,4 +1,4 @@
-import { failure, type JsonObject, type Result } from '../../../core/base/index.js'
+import { failure, type JsonObject, type Result } from '../../../core/shapes/index.js'
 import type { Approval } from '../../../core/kernel/index.js'
 import { AgentError, messageOf, type ChildStatus, type RunOutcome, type ThreadItem } from '../base/index.js'
 import { agentsTool, reportTool } from './rights.js'

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { nearest, withoutInvisible, type Mode } from '../../../core/base/index.js'
+import type { Mode } from '../../../core/shapes/index.js'
+import { nearest, withoutInvisible } from '../../../core/text/index.js'
 import { FrontmatterError, readFrontmatter } from '../../../core/skills/index.js'
 
 /** What a file says about an agent that can be started beside a conversation. */

@@ -1,4 +1,5 @@
-import { deadline, fail, Semaphore, type Result, type ToolInfo } from '../../../core/base/index.js'
+import { fail, type Result, type ToolInfo } from '../../../core/shapes/index.js'
+import { deadline, Semaphore } from '../../../core/system/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import type { MergedFile } from '../../lib/worktrees/index.js'
 import type { ChildReport, ChildStatus, Msg } from '../base/index.js'

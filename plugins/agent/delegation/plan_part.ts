@@ -1,4 +1,5 @@
-import { definedOnly, shortLine } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import { AgentError, type ChildStatus } from '../base/index.js'
 import { overlapOf } from './claims.js'

@@ -1,4 +1,4 @@
-import { block } from '../../../core/base/index.js'
+import { block } from '../../../core/text/index.js'
 import type { ChildReport, ChildStatus } from '../base/index.js'
 import { hasEnded, type PartEntry } from './state.js'
 

@@ -1,4 +1,4 @@
-import type { Mode, RightsLeft, SlotInfo } from '../../../core/base/index.js'
+import type { Mode, RightsLeft, SlotInfo } from '../../../core/shapes/index.js'
 import { stricterMode } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { leaves } from '../../../core/registry/index.js'

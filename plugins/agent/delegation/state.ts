@@ -1,4 +1,4 @@
-import type { RightsLeft } from '../../../core/base/index.js'
+import type { RightsLeft } from '../../../core/shapes/index.js'
 import type { ChildReport, ChildStatus, Fact } from '../base/index.js'
 import type { ConversationState, StatePart } from '../session/index.js'
 

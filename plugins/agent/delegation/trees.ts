@@ -1,4 +1,5 @@
-import { ok, pathPattern, shortLine, type Result } from '../../../core/base/index.js'
+import { ok, type Result } from '../../../core/shapes/index.js'
+import { pathPattern, shortLine } from '../../../core/text/index.js'
 import { hiddenBy } from '../../../core/workspace/index.js'
 import { worktreesFolder } from '../../../core/trust/index.js'
 import { dropWorktree, makeWorktree, repositoryFor, treeChanges, worktreeAt, type MergedFile, type TreeChange, type Worktree } from '../../lib/worktrees/index.js'

@@ -1,4 +1,4 @@
-import { GrowingText } from '../../../core/base/index.js'
+import { GrowingText } from '../../../core/text/index.js'
 import { alarm, type Alarm, type Delta, type DeltaSink } from '../base/index.js'
 
 /** How far a delta may be behind what it tells of: less than is promised, the rest is for the way to the reader. */

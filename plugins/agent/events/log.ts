@@ -1,4 +1,4 @@
-import { redact } from '../../../core/base/index.js'
+import { redact } from '../../../core/text/index.js'
 import type { Clock, EventBody, EventSink, ItemStatus, ThreadEvent, ThreadItem } from '../base/index.js'
 import { Deltas } from './deltas.js'
 

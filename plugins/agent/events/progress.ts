@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 import { oneLine, paint } from '../../lib/terminal/index.js'
 import { outcomeTable, type EventSink, type RunOutcome, type ThreadEvent, type ThreadItem } from '../base/index.js'

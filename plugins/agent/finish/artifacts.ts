@@ -1,4 +1,5 @@
-import { redactText, sha256 } from '../../../core/base/index.js'
+import { sha256 } from '../../../core/system/index.js'
+import { redactText } from '../../../core/text/index.js'
 import type { ArtifactName, FactOf } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import type { FinishState } from './state.js'

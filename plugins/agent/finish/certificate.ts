@@ -1,4 +1,6 @@
-import { isObject, sha256, shortLine, type Schema } from '../../../core/base/index.js'
+import { isObject, type Schema } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import { compile } from '../../../core/schema/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 import { AgentError, type FileHash, type ProofRun, type Tracker, type VerificationResult } from '../base/index.js'

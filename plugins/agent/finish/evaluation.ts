@@ -1,4 +1,5 @@
-import { block, redactText, shortLine, type JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
+import { block, redactText, shortLine } from '../../../core/text/index.js'
 import { AgentError } from '../base/index.js'
 import { askFor, tokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'

@@ -1,4 +1,5 @@
-import { definedOnly, failure, fail, ok, shortLine, type Result } from '../../../core/base/index.js'
+import { definedOnly, failure, fail, ok, type Result } from '../../../core/shapes/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import { some } from '../../lib/base/index.js'
 import { AgentError, type GoalProgress, type OutcomeCode, type ProofRun, type Tracker, type Verification } from '../base/index.js'
 import type { Completion, RefusedChanges } from '../loop/index.js'

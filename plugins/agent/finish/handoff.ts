@@ -1,4 +1,4 @@
-import { redactText, shortLine } from '../../../core/base/index.js'
+import { redactText, shortLine } from '../../../core/text/index.js'
 import { outcomeTable, type OutcomeCode } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import { keepArtifact } from './artifacts.js'

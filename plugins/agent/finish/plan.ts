@@ -1,4 +1,6 @@
-import { fail, failure, ok, redactText, sha256, type Asker, type Mode, type Result } from '../../../core/base/index.js'
+import { fail, failure, ok, type Asker, type Mode, type Result } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
+import { redactText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { Conversation } from '../session/index.js'
 import { keepPrompt } from './artifacts.js'

@@ -1,4 +1,5 @@
-import { block, definedOnly, redactText, visibleLine, type JsonObject } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
+import { block, redactText, visibleLine } from '../../../core/text/index.js'
 import { AgentError, textOfResult, type Tracker } from '../base/index.js'
 import { askFor, environmentText, instructionText, tokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'

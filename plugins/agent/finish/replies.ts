@@ -1,4 +1,4 @@
-import type { JsonObject, Schema } from '../../../core/base/index.js'
+import type { JsonObject, Schema } from '../../../core/shapes/index.js'
 import type { GivenItem } from './tracker.js'
 
 // What a planner and an evaluator are asked for. Their answers are words of a model: they are checked, bounded, and permit nothing.

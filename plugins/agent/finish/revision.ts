@@ -1,4 +1,5 @@
-import { definedOnly, failure, shortLine } from '../../../core/base/index.js'
+import { definedOnly, failure } from '../../../core/shapes/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import type { Tracker } from '../base/index.js'
 import type { Evaluation } from './evaluation.js'
 import type { PlanReply, ReplanReply } from './replies.js'

@@ -1,4 +1,6 @@
-import { redactText, sha256, VtError } from '../../../core/base/index.js'
+import { VtError } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
+import { redactText } from '../../../core/text/index.js'
 import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
 import { clock, messageOf } from '../base/index.js'
 import { taskFile, taskFolder } from './task_folder.js'

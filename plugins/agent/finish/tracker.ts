@@ -1,4 +1,4 @@
-import { problem, VtError } from '../../../core/base/index.js'
+import { problem, VtError } from '../../../core/shapes/index.js'
 import type { TaskStatus, Tracker, TrackerItem } from '../base/index.js'
 
 /** An item as it is given: a text, or its parts. */

@@ -1,5 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
-import { definedOnly, sha256, toText, type JsonObject, type Result } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject, type Result } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { AgentError, textOfResult, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
 import { ownCall, timeless } from '../loop/index.js'

@@ -1,4 +1,4 @@
-import { shortLine } from '../../../core/base/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import { diffTexts, linesChanged } from '../../lib/files/index.js'
 import { planRewind, type Conversation } from '../session/index.js'
 

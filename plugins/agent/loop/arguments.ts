@@ -1,4 +1,4 @@
-import { isObject, toJson, VtError, type Effect, type JsonObject } from '../../../core/base/index.js'
+import { isObject, toJson, VtError, type Effect, type JsonObject } from '../../../core/shapes/index.js'
 import { isQuiet, type CallPart, type FinishReason } from '../base/index.js'
 import type { RawCall } from '../model/index.js'
 

@@ -1,4 +1,5 @@
-import { definedOnly, fail, shortLine, type Result } from '../../../core/base/index.js'
+import { definedOnly, fail, type Result } from '../../../core/shapes/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
 import { changesSince } from '../../lib/snapshots/index.js'
 import {

@@ -1,4 +1,4 @@
-import type { JsonObject, SlotInfo } from '../../../core/base/index.js'
+import type { JsonObject, SlotInfo } from '../../../core/shapes/index.js'
 import type { FileChange } from '../base/index.js'
 
 const kinds: Record<string, FileChange['kind']> = { add: 'add', delete: 'delete', update: 'update' }

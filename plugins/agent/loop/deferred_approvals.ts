@@ -1,4 +1,5 @@
-import { findProgram, searchPath, withoutValues } from '../../../core/base/index.js'
+import { findProgram, searchPath } from '../../../core/system/index.js'
+import { withoutValues } from '../../../core/text/index.js'
 import type { Approval, Approved } from '../../../core/kernel/index.js'
 import { runShort } from '../../lib/process/index.js'
 import { uuidOf, type AgentSettings, type CallPart } from '../base/index.js'

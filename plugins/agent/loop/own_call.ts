@@ -1,4 +1,4 @@
-import type { JsonObject, Result } from '../../../core/base/index.js'
+import type { JsonObject, Result } from '../../../core/shapes/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
 import { changesSince } from '../../lib/snapshots/index.js'
 import { isQuiet, meaningOf, type CallPart, type ModelText, type ThreadItem } from '../base/index.js'

@@ -1,4 +1,4 @@
-import { definedOnly, type JsonObject, type Result } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject, type Result } from '../../../core/shapes/index.js'
 import { confinement } from '../../lib/process/index.js'
 import type { CallOutcome, FileChange, Meaning, ModelText, NewThreadItem, ThreadItem } from '../base/index.js'
 import type { Conversation } from '../session/index.js'

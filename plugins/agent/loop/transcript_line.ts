@@ -1,4 +1,5 @@
-import { redact, type JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
+import { redact } from '../../../core/text/index.js'
 import type { MessagePart, Msg } from '../base/index.js'
 
 /** One message as a line of the transcripts of Claude Code, whose hooks look for `"role":"assistant"`, and for texts and calls in `content`. */

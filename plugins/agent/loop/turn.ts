@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 import { AgentError, messageOf, outcomeOfFailure, type LoopDetector, type MessagePart, type Msg, type OutcomeCode } from '../base/index.js'
 import type { Cost, PaidConversation } from '../ledger/index.js'
 import { askModel, Speech, type ModelAnswer } from '../model/index.js'

@@ -1,4 +1,5 @@
-import { sha256, type Effect, type Result } from '../../../core/base/index.js'
+import type { Effect, Result } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
 import { describeFault, isQuiet, type AgentSettings, type LoopDetector, type TurnCounts } from '../base/index.js'
 
 const guards = ['VT_GUARD_DUPLICATE', 'VT_POLICY_REPEATED', 'VT_LOOP_CYCLE']

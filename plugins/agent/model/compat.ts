@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 import { merged } from './providers/entry.js'
 import type { Model } from './providers/facts.js'
 

@@ -1,4 +1,4 @@
-import { VtError } from '../../../core/base/index.js'
+import { VtError } from '../../../core/shapes/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { resolveValue } from '../../lib/values/index.js'
 import type { Credential, Resolve, SignIn } from '../auth/index.js'

@@ -1,4 +1,4 @@
-import { keepSecret } from '../../../core/base/index.js'
+import { keepSecret } from '../../../core/text/index.js'
 import { createCredential, fixed, type Credential, type CredentialLookup } from '../auth/index.js'
 import { AgentError, type AgentProviders } from '../base/index.js'
 import type { ProviderSource } from './providers/entry.js'

@@ -1,4 +1,5 @@
-import { definedOnly, redactText, toText } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
+import { redactText, toText } from '../../../core/text/index.js'
 import { AgentError, messageOf, type Cause } from '../base/index.js'
 
 /** A step that broke off before it was complete. */

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Agent } from 'undici'
-import { definedOnly } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { AgentError, messageOf } from '../base/index.js'
 import type { ProviderSource } from './providers/entry.js'

@@ -1,5 +1,5 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt, LanguageModelV3ProviderTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
-import { definedOnly, type JsonObject, type ToolInfo } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject, type ToolInfo } from '../../../core/shapes/index.js'
 import type { Msg } from '../base/index.js'
 import { promptOf, type ImagesOfRequest } from './prompt.js'
 import type { Model } from './providers/facts.js'

@@ -1,5 +1,6 @@
 import type { LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3ToolResultPart, SharedV3ProviderOptions } from '@ai-sdk/provider'
-import { isObject, toText, visibleLine, visibleText, type JsonObject } from '../../../core/base/index.js'
+import { isObject, type JsonObject } from '../../../core/shapes/index.js'
+import { toText, visibleLine, visibleText } from '../../../core/text/index.js'
 import type { CallPart, ImageRef, MessagePart, Msg } from '../base/index.js'
 
 /** By digest, the base64 of an image, or why it is not sent. */

@@ -1,5 +1,5 @@
 import type { LanguageModelV3StreamPart, LanguageModelV3ToolCall, LanguageModelV3Usage } from '@ai-sdk/provider'
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 import { AgentError, type FinishReason, type MessagePart } from '../base/index.js'
 import { Cut } from './failure.js'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import { AgentError } from '../base/index.js'
 import type { Credential } from '../auth/index.js'
 import { bounded } from './body.js'

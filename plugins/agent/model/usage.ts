@@ -1,6 +1,6 @@
 import type { LanguageModelV3Usage } from '@ai-sdk/provider'
 import { estimateTokenCount } from 'tokenx'
-import { definedOnly } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
 import type { MessagePart, Msg, Usage } from '../base/index.js'
 import type { ModelFacts } from './providers/entry.js'
 

@@ -1,4 +1,4 @@
-import { definedOnly, type JsonObject } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
 import { argumentsOf, RunReducer, type LoggedEvent } from './reduce.js'
 import type { BoundaryEntry, TracedCall, NoteEntry, RunPiece, SegmentEntry, StepRecord } from './types.js'
 

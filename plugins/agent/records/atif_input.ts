@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/base/index.js'
+import { isObject, type JsonObject } from '../../../core/shapes/index.js'
 import { AgentError } from '../base/index.js'
 import type { LoggedEvent } from './reduce.js'
 

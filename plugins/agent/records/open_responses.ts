@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 import { argumentsOf, RunReducer, type LoggedEvent } from './reduce.js'
 import type { TracedCall, TracedEnd, RunPiece, StepRecord, StepText } from './types.js'
 

@@ -1,4 +1,5 @@
-import { sha256, type JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
 import { argumentsOf, isFailed, RunReducer, type LoggedEvent } from './reduce.js'
 import type { TracedCall, RunHead, RunPiece, StepRecord } from './types.js'
 

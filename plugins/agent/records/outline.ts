@@ -1,4 +1,4 @@
-import { visible, visibleLine } from '../../../core/base/index.js'
+import { visible, visibleLine } from '../../../core/text/index.js'
 import { boundaryText } from './atif.js'
 import { argumentsOf, isFailed } from './reduce.js'
 import type { TracedRun, StepRecord, TracedCall, TurnEntry, TurnRecord } from './types.js'

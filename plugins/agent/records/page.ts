@@ -1,4 +1,4 @@
-import { sha256 } from '../../../core/base/index.js'
+import { sha256 } from '../../../core/system/index.js'
 import { compareRows } from './compare.js'
 import { moneyText, endText, spanText } from './outline.js'
 import { overview } from './page_overview.js'

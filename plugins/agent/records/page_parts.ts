@@ -1,4 +1,4 @@
-import { visible } from '../../../core/base/index.js'
+import { visible } from '../../../core/text/index.js'
 import type { FileChange } from '../base/index.js'
 import { boundaryText } from './atif.js'
 import { moneyText, spanText } from './outline.js'

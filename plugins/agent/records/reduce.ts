@@ -1,4 +1,4 @@
-import { definedOnly, type JsonObject } from '../../../core/base/index.js'
+import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
 import type { FileChange, ThreadEvent, ThreadItem, Usage } from '../base/index.js'
 import type { TracedCall, TracedRun, RunHead, RunPiece, RunTotals, StepRecord, StepText, TurnRecord } from './types.js'
 

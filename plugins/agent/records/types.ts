@@ -1,4 +1,4 @@
-import type { Effect, JsonObject } from '../../../core/base/index.js'
+import type { Effect, JsonObject } from '../../../core/shapes/index.js'
 import type { CallOutcome, FileChange, FinishReason, ItemStatus, NotApplied, OutcomeCode, Subtype, TokenBreakdown, Usage, Verification } from '../base/index.js'
 
 /** What happened in a thread, whole: made by `reduce` from its events. Times are RFC 3339 UTC, `*_ms` milliseconds, `cost_usd` is `null` where a price was not known. */

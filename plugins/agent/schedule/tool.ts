@@ -1,4 +1,4 @@
-import { fail, ok, type JsonObject, type Result } from '../../../core/base/index.js'
+import { fail, ok, type JsonObject, type Result } from '../../../core/shapes/index.js'
 import { AgentError, type AskedTask, type SessionTask } from '../base/index.js'
 import { saidWhen } from './timing.js'
 

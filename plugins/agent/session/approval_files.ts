@@ -1,5 +1,5 @@
 import { unlink } from 'node:fs/promises'
-import { writeState } from '../../../core/base/index.js'
+import { writeState } from '../../../core/system/index.js'
 import type { Approved } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { ownFolder } from '../../lib/state/index.js'

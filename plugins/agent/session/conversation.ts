@@ -1,4 +1,4 @@
-import type { Mode, PreparedCall, Result, RightsLeft, ToolInfo } from '../../../core/base/index.js'
+import type { Mode, PreparedCall, Result, RightsLeft, ToolInfo } from '../../../core/shapes/index.js'
 import type { Approval, Approved, CallOptions, Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { FileSnapshots } from '../../lib/snapshots/index.js'

@@ -1,4 +1,4 @@
-import { sha256 } from '../../../core/base/index.js'
+import { sha256 } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { readOwn, callsFolder } from '../../lib/state/index.js'
 import { AgentError, type Clock, type Fact, type JournalRecord, type Msg, type Store } from '../base/index.js'

@@ -1,5 +1,6 @@
-import { sha256, type ContentBlock } from '../../../core/base/index.js'
-import { lookAtImage } from '../../lib/files/index.js'
+import type { ContentBlock } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
+import { lookAtImage } from '../../lib/reading/index.js'
 import type { ImageRef, Msg, Store } from '../base/index.js'
 
 /** What one request carries of images at most: their number, and their bytes as base64; the newest win. */

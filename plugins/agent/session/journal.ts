@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { withoutValues } from '../../../core/base/index.js'
+import { withoutValues } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { AgentError, type Fact, type JournalRecord, type Store } from '../base/index.js'
 

@@ -1,4 +1,5 @@
-import { version, withoutValues } from '../../../core/base/index.js'
+import { version } from '../../../core/system/index.js'
+import { withoutValues } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import type { OutcomeCode } from '../base/index.js'

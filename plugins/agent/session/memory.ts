@@ -1,4 +1,4 @@
-import { block, withoutValues } from '../../../core/base/index.js'
+import { block, withoutValues } from '../../../core/text/index.js'
 import type { GroundedFact, TaskMemory } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { messageText, type ConversationState } from './state.js'

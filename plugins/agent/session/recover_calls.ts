@@ -1,4 +1,6 @@
-import { fail, ok, redactText, sha256, type Effect, type Result } from '../../../core/base/index.js'
+import { fail, ok, type Effect, type Result } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
+import { redactText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { spooled } from '../../lib/state/index.js'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../../core/base/index.js'
+import { makeFolder } from '../../../core/system/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, readOwn } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'

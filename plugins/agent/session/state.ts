@@ -1,4 +1,4 @@
-import type { Mode } from '../../../core/base/index.js'
+import type { Mode } from '../../../core/shapes/index.js'
 import type { CallPart, Fact, FactOf, FileChange, Msg, ResultPart, Summary } from '../base/index.js'
 import { addUsd } from '../model/index.js'
 import { StateTable, type StatePart } from './state_table.js'

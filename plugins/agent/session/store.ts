@@ -1,7 +1,7 @@
 import { constants, fstatSync, writeSync } from 'node:fs'
 import { readdir, rename, type FileHandle } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { writeState } from '../../../core/base/index.js'
+import { writeState } from '../../../core/system/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
 import { openOwn, ownFolder, readOwn, callsFolder } from '../../lib/state/index.js'

@@ -1,4 +1,5 @@
-import { block, type JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
+import { block } from '../../../core/text/index.js'
 import type { MessagePart, Msg, Summary } from '../base/index.js'
 
 export const noSummary: Summary = { goal: '', constraints: [], done: [], in_progress: [], blocked: [], decisions: [], next_steps: [], facts: [], open_questions: [], critical_context: '' }

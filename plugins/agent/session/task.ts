@@ -1,6 +1,6 @@
-import { VtError } from '../../../core/base/index.js'
+import { VtError } from '../../../core/shapes/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { mostOfImage } from '../../lib/files/index.js'
+import { mostOfImage } from '../../lib/reading/index.js'
 import { AgentError, type Msg, type Store } from '../base/index.js'
 import { keepImage } from './images.js'
 

@@ -1,4 +1,4 @@
-import { sha256 } from '../../../core/base/index.js'
+import { sha256 } from '../../../core/system/index.js'
 
 const known = new WeakMap<Uint8Array, string>()
 

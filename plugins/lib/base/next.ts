@@ -1,4 +1,4 @@
-import type { JsonObject, Next } from '../../../core/base/index.js'
+import type { JsonObject, Next } from '../../../core/shapes/index.js'
 
 /** The slots that answers of ours name as the next step. */
 const steps = {

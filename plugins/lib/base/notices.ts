@@ -1,4 +1,5 @@
-import { fail, VtError, visibleLine, type JsonObject, type Next, type Notice } from '../../../core/base/index.js'
+import { fail, VtError, type JsonObject, type Next, type Notice } from '../../../core/shapes/index.js'
+import { visibleLine } from '../../../core/text/index.js'
 
 /** One serialised output may have this many bytes. */
 export const largestOutput = 2 * 1024 * 1024

@@ -1,4 +1,5 @@
-import { visibleJson, type Failure, type Next, type Problem, type Success } from '../../../core/base/index.js'
+import type { Failure, Next, Problem, Success } from '../../../core/shapes/index.js'
+import { visibleJson } from '../../../core/text/index.js'
 import { valueText } from './value_text.js'
 
 /** A call as a text that a model reads and copies. */

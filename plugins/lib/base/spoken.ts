@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 
 /** A typed value as a reader is shown it: what it names, never what that stands for. */
 export function spoken(value: unknown): string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isProcessRunning } from '../../../core/base/index.js'
+import { isProcessRunning } from '../../../core/system/index.js'
 
 /** Where process ids mean what they mean here: containers and machines may share a temporary folder. */
 const realm = (): string => createHash('sha256').update(`${hostname()} ${namespace()}`).digest('hex').slice(0, 8)

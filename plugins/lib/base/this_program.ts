@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { programFile } from '../../../core/base/index.js'
+import { programFile } from '../../../core/system/index.js'
 
 /** Settings of other clients may name the module with which the program began before. */
 const begins = ['core/bin.cjs', 'core/bin.js']

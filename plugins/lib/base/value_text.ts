@@ -1,4 +1,5 @@
-import { isObject, jsonSize, visibleJson, type JsonObject } from '../../../core/base/index.js'
+import { isObject, jsonSize, type JsonObject } from '../../../core/shapes/index.js'
+import { visibleJson } from '../../../core/text/index.js'
 
 /** A value of a few times the bytes that text may have is shown whole. */
 const SMALL = 32 * 1024

@@ -1,4 +1,4 @@
-import { visibleLine } from '../../../core/base/index.js'
+import { visibleLine } from '../../../core/text/index.js'
 import { formatPatch, OMIT_HEADERS, structuredPatch, type StructuredPatchHunk } from 'diff'
 import { lineAt, lineCounter, type Changes } from './changes.js'
 

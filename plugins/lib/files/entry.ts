@@ -1,4 +1,4 @@
-import { problem, VtError } from '../../../core/base/index.js'
+import { problem, VtError } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
 import type { Kept } from './history.js'

@@ -1,4 +1,4 @@
-import { problem, VtError, type Next } from '../../../core/base/index.js'
+import { problem, VtError, type Next } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../base/index.js'

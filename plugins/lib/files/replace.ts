@@ -1,4 +1,4 @@
-import { VtError, type Call, type Notice } from '../../../core/base/index.js'
+import { VtError, type Call, type Notice } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import { contentHash, short } from '../base/index.js'
 import { missingParents, recorded } from './history.js'

@@ -1,4 +1,4 @@
-import { problem, VtError, type Next, type Notice } from '../../../core/base/index.js'
+import { problem, VtError, type Next, type Notice } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Version } from '../../../core/workspace/index.js'
 import { contentHash, nextCall, short } from '../base/index.js'

@@ -1,4 +1,4 @@
-import { problem, VtError } from '../../../core/base/index.js'
+import { problem, VtError } from '../../../core/shapes/index.js'
 import { plainly } from '../../../core/input/index.js'
 import type { OpenWorkspace, Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { inside, realPathOf } from '../../../core/base/index.js'
+import { inside, realPathOf } from '../../../core/system/index.js'
 import { entriesOf } from './entries.js'
 import { fileState } from './file_state.js'
 import { gitFolderAt, smallText, type GitFolder } from './folders.js'

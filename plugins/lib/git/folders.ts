@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { realPathOf } from '../../../core/base/index.js'
+import { realPathOf } from '../../../core/system/index.js'
 import { entriesOf } from './entries.js'
 import { bigStat } from './file_state.js'
 

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { realPathOf } from '../../../core/base/index.js'
+import { realPathOf } from '../../../core/system/index.js'
 import { fileState } from './file_state.js'
 import { gitFolderAt, isThere } from './folders.js'
 import { keptSettings, specialFile, type Repository } from './repository.js'

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { realPathOf } from '../../../core/base/index.js'
+import { realPathOf } from '../../../core/system/index.js'
 import { askGit } from './ask.js'
 import { bigStat, fileState, tick_ns } from './file_state.js'
 import { gitFolderAt, isGitFolder, isThere, named, type GitFolder } from './folders.js'

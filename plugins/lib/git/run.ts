@@ -1,4 +1,4 @@
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { findProgram, searchPath } from '../../../core/system/index.js'
 import { runProgram } from '../process/index.js'
 import { gitHardened } from './hardened.js'
 

@@ -1,4 +1,4 @@
-import { matchSequence } from '../../../core/base/index.js'
+import { matchSequence } from '../../../core/text/index.js'
 
 /** Globs as ripgrep's `-g` reads them, matched in time linear in pattern times text: user input never meets a backtracking regex. */
 

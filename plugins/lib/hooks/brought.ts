@@ -1,4 +1,4 @@
-import { makeFolder, optionsOf, pluginVariables } from '../../../core/base/index.js'
+import { makeFolder, optionsOf, pluginVariables } from '../../../core/system/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../values/index.js'
 import type { HookEnvironment, HookEntry, HookGroup, HookSettings } from './entries.js'
 

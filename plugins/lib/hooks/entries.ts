@@ -1,4 +1,4 @@
-import type { Contribution, JsonObject, Layer, Mode, Settings } from '../../../core/base/index.js'
+import type { Contribution, JsonObject, Layer, Mode, Settings } from '../../../core/shapes/index.js'
 
 /** One hook; the field names of Claude Code and our own. */
 export interface HookEntry {

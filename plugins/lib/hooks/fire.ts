@@ -1,5 +1,5 @@
-import { toText } from '../../../core/base/index.js'
-import type { JsonObject, Mode } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
+import type { JsonObject, Mode } from '../../../core/shapes/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { hookBlocks } from './brought.js'
 import { groupsFor, matches, type HookEnvironment, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'

@@ -1,4 +1,4 @@
-import { keepSecret, toText } from '../../../core/base/index.js'
+import { keepSecret, toText } from '../../../core/text/index.js'
 import { fetchPage, hostOf } from '../net/index.js'
 import type { HookEnvironment, HookEntry } from './entries.js'
 

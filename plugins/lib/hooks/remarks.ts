@@ -1,4 +1,4 @@
-import type { Call, Notice } from '../../../core/base/index.js'
+import type { Call, Notice } from '../../../core/shapes/index.js'
 import type { Session } from '../../../core/kernel/index.js'
 
 const most = 1000

@@ -1,5 +1,7 @@
 import { isAbsolute, join } from 'node:path'
-import { findProgram, searchPath, toText, VtError, type JsonObject } from '../../../core/base/index.js'
+import { VtError, type JsonObject } from '../../../core/shapes/index.js'
+import { findProgram, searchPath } from '../../../core/system/index.js'
+import { toText } from '../../../core/text/index.js'
 import { requireStanding } from '../../../core/trust/index.js'
 import { spoken } from '../base/index.js'
 import { runShort } from '../process/index.js'

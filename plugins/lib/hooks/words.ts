@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { toText } from '../../../core/base/index.js'
-import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
+import type { Call, JsonObject, SlotInfo } from '../../../core/shapes/index.js'
 import { patchedPaths } from '../../../core/input/index.js'
 import type { Dialect } from './entries.js'
 

@@ -1,4 +1,5 @@
-import { deadline, problem, version } from '../../../core/base/index.js'
+import { problem } from '../../../core/shapes/index.js'
+import { deadline, version } from '../../../core/system/index.js'
 import { unlessAborted } from '../base/index.js'
 import { one, readResponseBody } from './fetch/body.js'
 import { decodeText, isBinaryBody, isPdf, readContentType } from './fetch/charset.js'

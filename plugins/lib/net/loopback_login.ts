@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { deadline, environment, findProgram, searchPath, start } from '../../../core/base/index.js'
+import { deadline, environment, findProgram, searchPath, start } from '../../../core/system/index.js'
 import type { AdapterContext } from '../../../core/kernel/index.js'
 
 /** How long a user may take to sign in, in milliseconds. */

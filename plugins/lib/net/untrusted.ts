@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { sha256 } from '../../../core/base/index.js'
+import { sha256 } from '../../../core/system/index.js'
 
 /** What no stranger knows: whoever has computers enough finds a text that holds its own digest, but not one under this key. */
 const key = randomBytes(16).toString('hex')

@@ -1,4 +1,4 @@
-import { writeStateSync } from '../../../core/base/index.js'
+import { writeStateSync } from '../../../core/system/index.js'
 import { adoptedFile } from '../../../core/config/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 

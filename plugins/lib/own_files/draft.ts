@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { chmodSync, lstatSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { inside, makeFolder, writeStateSync } from '../../../core/base/index.js'
+import { inside, makeFolder, writeStateSync } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 import { oneLine, paint, printable } from '../terminal/index.js'

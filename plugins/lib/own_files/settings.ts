@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { join } from 'node:path'
 import type { Document } from 'yaml'
-import { isObject, type JsonObject } from '../../../core/base/index.js'
+import { isObject, type JsonObject } from '../../../core/shapes/index.js'
 import { ownText, type FileDraft } from './draft.js'
 
 const stem = 'vtcode.config'

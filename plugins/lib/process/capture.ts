@@ -1,4 +1,4 @@
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { findProgram, searchPath } from '../../../core/system/index.js'
 import { runShort } from './short_program.js'
 
 /** A program of the user's that says one short thing. */

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, constants, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { findProgram, start } from '../../../core/base/index.js'
+import { findProgram, start } from '../../../core/system/index.js'
 import { tempFolder } from '../base/index.js'
 import { settles } from './run.js'
 

@@ -4,7 +4,8 @@ import { closeSync, openSync, readSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { environment, problem, signalGroup, start, type Launch } from '../../../core/base/index.js'
+import { problem, type Launch } from '../../../core/shapes/index.js'
+import { environment, signalGroup, start } from '../../../core/system/index.js'
 import { watchBurden, type Burden } from './resource_limits.js'
 
 /** For programs that walk a directory `cwd` is its `Handle.ref`, so that no swap of a path leads them elsewhere; `env` is added to what all get. */

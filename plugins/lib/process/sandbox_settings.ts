@@ -1,4 +1,4 @@
-import type { Call, Settings } from '../../../core/base/index.js'
+import type { Call, Settings } from '../../../core/shapes/index.js'
 
 /** The block `sandbox` of the settings, as far as commands go. */
 export type SandboxSettings = Omit<Settings['sandbox'], 'plugins'>

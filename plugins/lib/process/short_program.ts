@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
-import { endWithUs, environment, problem } from '../../../core/base/index.js'
+import { problem } from '../../../core/shapes/index.js'
+import { endWithUs, environment } from '../../../core/system/index.js'
 import { groups, terminate, type Ended, type Program } from './run.js'
 
 export interface ShortLimits {

@@ -1,4 +1,4 @@
-import { problem } from '../../../core/base/index.js'
+import { problem } from '../../../core/shapes/index.js'
 import { baseName, type Argv, type Word } from '../shell/index.js'
 import type { CommandPattern } from './command_pattern.js'
 

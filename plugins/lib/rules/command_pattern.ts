@@ -1,4 +1,4 @@
-import { isBegunBy, matchSequence, wildcard } from '../../../core/base/index.js'
+import { isBegunBy, matchSequence, wildcard } from '../../../core/text/index.js'
 import { baseName, type Argv, type Word } from '../shell/index.js'
 
 /** A pattern over the words of a command: a final `*` (or `:*`) is any further words, `*` between is any words, `*` in a word is characters. */

@@ -1,4 +1,5 @@
-import { findProgram, searchPath, toText } from '../../../core/base/index.js'
+import { findProgram, searchPath } from '../../../core/system/index.js'
+import { toText } from '../../../core/text/index.js'
 import { startsNothing } from '../git/index.js'
 import { findTargets, isOpenTarget, type Argv, type ParsedCommand } from '../shell/index.js'
 import type { CallFacts } from './facts.js'

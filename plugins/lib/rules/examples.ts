@@ -1,4 +1,4 @@
-import { problem, type Call } from '../../../core/base/index.js'
+import { problem, type Call } from '../../../core/shapes/index.js'
 import { readCommand } from '../shell/index.js'
 import { objection } from './commands.js'
 import { readOnlyFiles } from './read_only.js'

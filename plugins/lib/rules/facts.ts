@@ -1,5 +1,5 @@
-import { toText } from '../../../core/base/index.js'
-import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
+import type { Call, JsonObject, SlotInfo } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import { propertiesOf } from '../../../core/registry/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'

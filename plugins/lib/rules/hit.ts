@@ -1,4 +1,4 @@
-import type { Call } from '../../../core/base/index.js'
+import type { Call } from '../../../core/shapes/index.js'
 import { commandHit } from './commands.js'
 import type { CallFacts } from './facts.js'
 import type { Rule } from './rule.js'

@@ -1,4 +1,4 @@
-import { wildcard } from '../../../core/base/index.js'
+import { wildcard } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 
 /** Where a word is read: the folder of the command, relative to the workspace. */

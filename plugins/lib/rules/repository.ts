@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { inside, realPathOf } from '../../../core/base/index.js'
+import { inside, realPathOf } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { entriesOf, indexFacts, innerRepositories, isThere, leadsOut, linksIn, misplaced, repositoryAt, settingsInFile, startsNothing, type GitSetting, type Repository } from '../git/index.js'
 

@@ -1,4 +1,4 @@
-import type { Call, Effect } from '../../../core/base/index.js'
+import type { Call, Effect } from '../../../core/shapes/index.js'
 import type { CommandPattern } from './command_pattern.js'
 import type { CallFacts } from './facts.js'
 

@@ -1,4 +1,5 @@
-import { hostPattern, pathPattern, problem, toText, wildcard, type Call, type Effect, type Mode } from '../../../core/base/index.js'
+import { problem, type Call, type Effect, type Mode } from '../../../core/shapes/index.js'
+import { hostPattern, pathPattern, toText, wildcard } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { isEffect, leaves, mayAllow, speaksOf, type ruleFamilies } from '../../../core/registry/index.js'
 import { commandEntry, type CommandEntry } from './command_entry.js'

@@ -1,4 +1,4 @@
-import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
+import type { Call, JsonObject, SlotInfo } from '../../../core/shapes/index.js'
 import { propertiesOf } from '../../../core/registry/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 

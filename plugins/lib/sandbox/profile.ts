@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { inside, makeFolder } from '../../../core/base/index.js'
+import { inside, makeFolder } from '../../../core/system/index.js'
 import { ownFolders } from '../../../core/workspace/index.js'
 import type { SandboxSettings } from '../process/index.js'
 import { homeWithin, liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'

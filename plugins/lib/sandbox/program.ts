@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { programFile } from '../../../core/base/index.js'
+import { programFile } from '../../../core/system/index.js'
 
 /** What of this program its processes in a sandbox have to see: its files, and the packages that it imports. */
 export const programSight = (): string[] => [...new Set(['.', '../package.json', '../node_modules'].map((path) => programFile(path)).filter((path) => existsSync(path)).map(packagesAround))]

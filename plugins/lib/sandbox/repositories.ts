@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
-import { inside } from '../../../core/base/index.js'
+import { inside } from '../../../core/system/index.js'
 import { named, settingsInFile, smallText } from '../git/index.js'
 import { realPlace } from './sight.js'
 

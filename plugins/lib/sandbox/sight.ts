@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { inside } from '../../../core/base/index.js'
+import { inside } from '../../../core/system/index.js'
 
 /** Programs and libraries of the system. Of `/nix` neither the socket of its daemon nor its database. */
 const system = [

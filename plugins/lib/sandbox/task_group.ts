@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '../../../core/base/index.js'
+import { makeFolder } from '../../../core/system/index.js'
 import { systemText } from '../base/index.js'
 
 /** Processes and threads of all commands together. */

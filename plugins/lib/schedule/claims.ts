@@ -1,6 +1,7 @@
 import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject, makeFolder, writeStateSync } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { makeFolder, writeStateSync } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { holderLives, isHolder, type Holder } from '../state/index.js'
 

@@ -1,4 +1,4 @@
-import { VtError } from '../../../core/base/index.js'
+import { VtError } from '../../../core/shapes/index.js'
 
 /** An error of the verb `schedule`, by its code. */
 export const scheduleProblem = (code: `VT_SCHED_${string}`, message: string, hint: string): VtError => new VtError({ code, message, hint, retryable: false })

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { definedOnly, programFile, writeStateSync } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
+import { programFile, writeStateSync } from '../../../core/system/index.js'
 import { identityOf } from '../../../core/trust/index.js'
 import { runProgram } from '../process/index.js'
 import type { RunClaim } from './claims.js'

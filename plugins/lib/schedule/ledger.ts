@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { errno, makeFolder, writeStateSync } from '../../../core/base/index.js'
+import { errno, makeFolder, writeStateSync } from '../../../core/system/index.js'
 import { thisHolder } from '../state/index.js'
 import { Claims, type RunClaim } from './claims.js'
 import { dueRuns, type SkippedRuns } from './due.js'

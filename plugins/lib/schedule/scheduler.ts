@@ -1,4 +1,4 @@
-import { Semaphore } from '../../../core/base/index.js'
+import { Semaphore } from '../../../core/system/index.js'
 import type { RunClaim } from './claims.js'
 import { DueHeap } from './heap.js'
 import { RunLedger, type RunEnd, type ScheduleClock } from './ledger.js'

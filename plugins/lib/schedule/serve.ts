@@ -1,6 +1,6 @@
 import { statSync, watch, type FSWatcher } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder } from '../../../core/base/index.js'
+import { makeFolder } from '../../../core/system/index.js'
 import { heartbeat } from './claims.js'
 import type { Scheduler } from './scheduler.js'
 import type { TaskFault, TaskStore } from './store.js'

@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { sha256 } from '../../../core/base/index.js'
+import { sha256 } from '../../../core/system/index.js'
 import { badExpression } from './errors.js'
 import type { Timing } from './types.js'
 

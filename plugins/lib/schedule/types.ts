@@ -1,4 +1,4 @@
-import type { Mode } from '../../../core/base/index.js'
+import type { Mode } from '../../../core/shapes/index.js'
 
 /** When something is due. Instants are ISO 8601 in UTC with milliseconds. */
 export type Timing =

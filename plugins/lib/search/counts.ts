@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { encodeName } from '../../../core/base/index.js'
+import { encodeName } from '../../../core/system/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 
 export interface Counts {

@@ -1,4 +1,4 @@
-import { problem } from '../../../core/base/index.js'
+import { problem } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { cut, inPathOrder } from '../base/index.js'

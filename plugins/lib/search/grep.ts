@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { ok, problem, type Call } from '../../../core/base/index.js'
+import { ok, problem, type Call } from '../../../core/shapes/index.js'
 import type { Context, Handler } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import {

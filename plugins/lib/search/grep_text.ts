@@ -1,4 +1,5 @@
-import { visibleLine, type Next } from '../../../core/base/index.js'
+import type { Next } from '../../../core/shapes/index.js'
+import { visibleLine } from '../../../core/text/index.js'
 import { pluralized } from '../base/index.js'
 
 export interface GrepMatch {

@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { problem, VtError } from '../../../core/base/index.js'
+import { problem, VtError } from '../../../core/shapes/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { slotRefusal, tempFolder } from '../base/index.js'
 import { choose, type Chosen } from '../globs/index.js'

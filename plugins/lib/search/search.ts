@@ -1,4 +1,4 @@
-import { problem, type Next } from '../../../core/base/index.js'
+import { problem, type Next } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, cut, slotRefusal } from '../base/index.js'

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { VtError } from '../../../core/base/index.js'
+import { VtError } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryKind, Handle } from '../../../core/workspace/index.js'
 import { parentOf } from '../base/index.js'

@@ -1,5 +1,5 @@
 import type * as library from 'unbash'
-import { requireLibrary } from '../../../core/base/index.js'
+import { requireLibrary } from '../../../core/system/index.js'
 
 // Most calls hold no command: the reader of shells is loaded for the first that does.
 let loaded: typeof library | undefined

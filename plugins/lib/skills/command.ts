@@ -1,5 +1,5 @@
 import type { Kernel, Offer } from '../../../core/kernel/index.js'
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Skill } from '../../../core/skills/index.js'
 import { nextCall } from '../base/index.js'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Result } from '../../../core/base/index.js'
+import type { Result } from '../../../core/shapes/index.js'
 import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
 import { historyOf, recorded, sameVersion, type Step } from '../files/index.js'

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import type { Settings } from '../../../core/base/index.js'
+import type { Settings } from '../../../core/shapes/index.js'
 
 /** The file that the user's settings name for an account of consents; nothing where they name none. */
 export function auditLog({ trust }: Pick<Settings, 'trust'>, env: Record<string, string | undefined>): string | undefined {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { isObject, isProcessRunning, processStart } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { isProcessRunning, processStart } from '../../../core/system/index.js'
 
 /** A process, so that another one that has its number is not taken for it. */
 export interface Holder {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject, sha256, writeStateSync, type JsonObject } from '../../../core/base/index.js'
+import { isObject, type JsonObject } from '../../../core/shapes/index.js'
+import { sha256, writeStateSync } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 
 const most = 64 * 1_048_576

@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { problem } from '../../../core/base/index.js'
+import { problem } from '../../../core/shapes/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 
 /**

@@ -1,4 +1,5 @@
-import { sha256, type Call, type Next, type Result } from '../../../core/base/index.js'
+import type { Call, Next, Result } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
 import type { Session } from '../../../core/kernel/index.js'
 
 /** What is remembered of a call that was made before in this session, in this mode, with this very input. */

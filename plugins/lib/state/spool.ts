@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { constants, writeSync } from 'node:fs'
 import { open, unlink, type FileHandle } from 'node:fs/promises'
-import type { Seal } from '../../../core/base/index.js'
+import type { Seal } from '../../../core/system/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { callsFolder, folderName } from './call_record.js'

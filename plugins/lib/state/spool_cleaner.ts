@@ -1,4 +1,4 @@
-import { redactText, sameSize, settled } from '../../../core/base/index.js'
+import { redactText, sameSize, settled } from '../../../core/text/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Spool } from './spool.js'
 

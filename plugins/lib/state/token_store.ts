@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject, keepSecret, sha256, writeStateSync } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { sha256, writeStateSync } from '../../../core/system/index.js'
+import { keepSecret } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 
 /**

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { inside, realPathOf } from '../../../core/base/index.js'
+import { inside, realPathOf } from '../../../core/system/index.js'
 import { repositoryAt } from '../git/index.js'
 
 const naming = ['core.hookspath', 'core.attributesfile']

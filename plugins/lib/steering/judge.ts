@@ -1,5 +1,5 @@
 import { dirname, join, relative } from 'node:path'
-import { inside } from '../../../core/base/index.js'
+import { inside } from '../../../core/system/index.js'
 import { gitFolderAbove, gitFolderAt, isThere } from '../git/index.js'
 import { beginsEntry, denied, judgeName, type SteeringVerdict } from './names.js'
 import { homeWithin, type SteeredPlace } from './paths.js'

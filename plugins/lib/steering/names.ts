@@ -1,4 +1,5 @@
-import { foldedNames, wildcard } from '../../../core/base/index.js'
+import { foldedNames } from '../../../core/system/index.js'
+import { wildcard } from '../../../core/text/index.js'
 import { steeringNames, type SteeringName } from './table.js'
 
 /** Why a tool does not write to a place unasked. */

@@ -1,5 +1,5 @@
 import { basename, dirname, join, relative } from 'node:path'
-import { inside, realPathOf } from '../../../core/base/index.js'
+import { inside, realPathOf } from '../../../core/system/index.js'
 import { gitFolderAt, isGitFolder, isThere, named } from '../git/index.js'
 import { liesIn, steeringNow, type SteeringPaths } from './paths.js'
 

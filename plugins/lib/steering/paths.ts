@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { inside, realPathOf } from '../../../core/base/index.js'
+import { inside, realPathOf } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { entriesOf, foldersWithin, gitFolderAt, isGitFolder, isThere, linksIn, named, type GitFolder } from '../git/index.js'
 import { configuredPlaces } from './configured.js'

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { findProgram, searchPath } from '../../../core/system/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { tempFolder } from '../base/index.js'

@@ -1,4 +1,4 @@
-import { problem } from '../../../core/base/index.js'
+import { problem } from '../../../core/shapes/index.js'
 import { slotRefusal } from '../base/index.js'
 import type { Outlined, OutlineInput, OutlineItem } from './types.js'
 

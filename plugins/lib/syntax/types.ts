@@ -1,4 +1,4 @@
-import type { Next } from '../../../core/base/index.js'
+import type { Next } from '../../../core/shapes/index.js'
 
 export interface OutlineInput {
   path: string

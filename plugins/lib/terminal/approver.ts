@@ -1,4 +1,4 @@
-import { shortLine } from '../../../core/base/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import type { Approval, Approved, Io } from '../../../core/kernel/index.js'
 import { askAlone, line } from './terminal.js'
 

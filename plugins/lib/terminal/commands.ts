@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { nearest } from '../../../core/base/index.js'
+import { nearest } from '../../../core/text/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 import { pluralized } from '../base/index.js'
 import { helpWidth } from './slot_help.js'

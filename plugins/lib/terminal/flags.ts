@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 
 /** The words of a command line make no call; the message says why. */

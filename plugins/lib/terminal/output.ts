@@ -1,4 +1,4 @@
-import { visibleJson } from '../../../core/base/index.js'
+import { visibleJson } from '../../../core/text/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 
 /** How a list is asked for; nothing said: text at a terminal, a JSON document elsewhere. */

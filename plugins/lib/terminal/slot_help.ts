@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type Schema, type SlotInfo } from '../../../core/base/index.js'
+import { isObject, type JsonObject, type Schema, type SlotInfo } from '../../../core/shapes/index.js'
 import { plainly } from '../../../core/input/index.js'
 import { columns, oneLine } from './terminal.js'
 

@@ -1,8 +1,8 @@
-import { redactText, visible, visibleLine } from '../../../core/base/index.js'
+import { redactText, visible, visibleLine } from '../../../core/text/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 
 /** Text of others as a person may see it: the function that every text leaves by. */
-export { visible as printable } from '../../../core/base/index.js'
+export { visible as printable } from '../../../core/text/index.js'
 
 /** What goes to stdout as it is, and to a terminal fit for it. */
 export const fitTerminal = ({ stdout }: Io, text: string): string => (stdout.isTTY ? visible(text) : text)

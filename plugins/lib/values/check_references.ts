@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { isObject, isProgram, nearest, toText, type Contribution, type JsonObject, type Schema } from '../../../core/base/index.js'
+import { isObject, type Contribution, type JsonObject, type Schema } from '../../../core/shapes/index.js'
+import { isProgram } from '../../../core/system/index.js'
+import { nearest, toText } from '../../../core/text/index.js'
 import { loadDocument } from '../../../core/documents/index.js'
 import { parseReference, type Piece } from './references.js'
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { encodeName } from '../../../core/base/index.js'
+import { encodeName } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { asInput, isLeftOut, partsIn, pathsIn, standsBelow } from './names.js'
 import { askStore, copyIndex, noWorktree, type Worktree } from './place.js'

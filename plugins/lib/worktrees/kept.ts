@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs'
 import { join } from 'node:path'
-import { decodeName, encodeName } from '../../../core/base/index.js'
+import { decodeName, encodeName } from '../../../core/system/index.js'
 import { bigStat, leadsOut, misplaced, tick_ns, type Repository } from '../git/index.js'
 import { askStore, listFiles, together, type How, type TreePlaces } from './place.js'
 

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, statfsSync, writeFileSync, type BigIntStats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { VtError } from '../../../core/base/index.js'
+import { VtError } from '../../../core/shapes/index.js'
 import { worktreesFolder } from '../../../core/trust/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { entriesOf, repositoryAt, smallText, type Repository } from '../git/index.js'

@@ -1,6 +1,6 @@
 import { lstatSync, type BigIntStats } from 'node:fs'
 import { dirname } from 'node:path'
-import { decodeName, encodeName } from '../../../core/base/index.js'
+import { decodeName, encodeName } from '../../../core/system/index.js'
 import { ownFolders } from '../../../core/workspace/index.js'
 
 /** What git prints with a NUL behind each. */

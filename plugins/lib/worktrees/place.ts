@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
-import { VtError } from '../../../core/base/index.js'
+import { VtError } from '../../../core/shapes/index.js'
 import { inodeOf, worktreeSeal, worktreesFolder } from '../../../core/trust/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { gitAlone, runGit, type GitRun } from '../git/index.js'

@@ -1,4 +1,4 @@
-import { pathPattern } from '../../../core/base/index.js'
+import { pathPattern } from '../../../core/text/index.js'
 import type { RightsLeft, SlotInfo } from '../../../core/index.js'
 import { exceptedBy, leaves } from '../../../core/registry/index.js'
 import { judgeCommands, namesOfPlaces, type CallFacts, type RuleSet } from '../../lib/rules/index.js'

@@ -1,4 +1,4 @@
-import { inert } from '../../../core/base/index.js'
+import { inert } from '../../../core/text/index.js'
 import type { Call, Mode } from '../../../core/index.js'
 import { namesOfPlaces, parseRule, rulesOfSettings, type Blocks, type CallFacts, type Rule } from '../../lib/rules/index.js'
 

@@ -1,4 +1,4 @@
-import { visible, visibleJson } from '../../../core/base/index.js'
+import { visible, visibleJson } from '../../../core/text/index.js'
 import type { ContentBlock, Io, Next, Problem, Result } from '../../../core/index.js'
 import { callWords, paint } from '../../lib/terminal/index.js'
 

@@ -1,4 +1,5 @@
-import { shortLine, type JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import type { Block } from '../../tui/index.js'
 
 const mostOfBlock = 20_000

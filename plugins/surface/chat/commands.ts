@@ -1,4 +1,4 @@
-import { nearest } from '../../../core/base/index.js'
+import { nearest } from '../../../core/text/index.js'
 import { modes } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { personsPrompts } from '../../lib/skills/index.js'

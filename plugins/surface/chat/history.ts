@@ -1,6 +1,8 @@
 import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject, makeFolder, redactText, writeStateSync } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { makeFolder, writeStateSync } from '../../../core/system/index.js'
+import { redactText } from '../../../core/text/index.js'
 import type { Kernel } from '../../../core/index.js'
 
 const most = { bytes: 1_000_000, shown: 500, text: 20_000 }

@@ -1,4 +1,4 @@
-import { userOf } from '../../../core/base/index.js'
+import { userOf } from '../../../core/system/index.js'
 import type { Explanation, Kernel } from '../../../core/index.js'
 import type { Approval } from '../../../core/kernel/index.js'
 import { allowedHere } from '../../lib/own_files/index.js'

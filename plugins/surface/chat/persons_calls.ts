@@ -1,4 +1,4 @@
-import type { JsonObject, Result } from '../../../core/base/index.js'
+import type { JsonObject, Result } from '../../../core/shapes/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
 import type { Sitting } from './sitting.js'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Answers, Approval, Approved, Asker } from '../../../core/kernel/index.js'
 import type { Kernel } from '../../../core/index.js'
 import type { Overlay, UiEvent, UiHandle } from '../../tui/index.js'

@@ -1,4 +1,4 @@
-import { definedOnly } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
 import { printFailure, sessionMeant, sessionOptions, withAgent, wordsOf, type SessionFlags } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, GivenImage } from '../../agent/index.js'

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram, searchPath, start } from '../../../core/base/index.js'
+import { findProgram, searchPath, start } from '../../../core/system/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { personsCall } from './persons_calls.js'
 import type { Sitting } from './sitting.js'

@@ -1,5 +1,5 @@
 import { PassThrough, Writable } from 'node:stream'
-import { version } from '../../../core/base/index.js'
+import { version } from '../../../core/system/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
 import { childrenText, printFailure, wordsOf } from '../../agent/cli/index.js'
 import { columns, oneLine, say } from '../../lib/terminal/index.js'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { visibleLine } from '../../../core/base/index.js'
+import { visibleLine } from '../../../core/text/index.js'
 import type { RepositoryFacts } from './repository.js'
 
 /** What AGENTS.md says of a repository: what its files say, for a person to correct. */

@@ -1,7 +1,7 @@
 import { lstatSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { sha256, writeStateSync } from '../../../core/base/index.js'
+import { sha256, writeStateSync } from '../../../core/system/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { lock, openWorkspace, type OpenWorkspace } from '../../../core/workspace/index.js'
 import { ownText, settingsDraft, writeDraft, type FileDraft } from '../../lib/own_files/index.js'

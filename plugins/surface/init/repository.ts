@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 
 /** What a repository is, as far as its files say it: commands by what they are for, and its folders. */

@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { ownText } from '../../lib/own_files/index.js'
 import type { RepositoryFacts } from './repository.js'

@@ -1,4 +1,4 @@
-import { sha256 } from '../../../core/base/index.js'
+import { sha256 } from '../../../core/system/index.js'
 import { inspectorScript } from './page_script.js'
 import { inspectorStyle } from './page_style.js'
 

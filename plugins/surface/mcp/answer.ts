@@ -1,5 +1,5 @@
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/server'
-import { visible } from '../../../core/base/index.js'
+import { visible } from '../../../core/text/index.js'
 import type { ContentBlock, Failure, Offer, Result, Success } from '../../../core/index.js'
 import { withinBytes, nextLine, noticeLines, successText, valueLimit, valueText } from '../../lib/base/index.js'
 

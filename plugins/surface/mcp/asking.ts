@@ -1,5 +1,7 @@
 import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
-import { isObject, sha256, shortLine } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
+import { shortLine } from '../../../core/text/index.js'
 import type { Approval, Approved, Asker, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server'
-import { isObject } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
 import { paramsOf, type Front } from './front.js'
 import type { Beginning, Exchange } from './prepared.js'
 

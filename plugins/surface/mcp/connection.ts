@@ -1,5 +1,5 @@
 import type { RequestStateCodec, Server } from '@modelcontextprotocol/server'
-import { deadline } from '../../../core/base/index.js'
+import { deadline } from '../../../core/system/index.js'
 import { visibleLine, type CallOptions, type Kernel, type Problem } from '../../../core/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import { ClientQuestions, type McpRequest } from './asking.js'

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server'
-import { isObject } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
 
 /** The largest line that is read, in bytes. */
 export const MAX_FRAME = 10 * 1024 * 1024

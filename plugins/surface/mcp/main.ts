@@ -1,4 +1,4 @@
-import { inside } from '../../../core/base/index.js'
+import { inside } from '../../../core/system/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { BeginningWatch } from './beginning.js'

@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 const PAGE = 200
 
 /** A part of a long list. The cursor is a place in it; a list that shrank meanwhile ends early, it never fails. */

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { homeOf, keepNewest, programFile, sealOf, sha256, version, writeStateSync } from '../../../core/base/index.js'
+import { homeOf, keepNewest, programFile, sealOf, sha256, version, writeStateSync } from '../../../core/system/index.js'
 import { readCommandLine, type CommandLine } from '../../../core/cli/index.js'
 import { findRoot } from '../../../core/config/index.js'
 import { signatureOf } from '../../../core/documents/index.js'

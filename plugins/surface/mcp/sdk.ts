@@ -1,6 +1,6 @@
 import type * as server from '@modelcontextprotocol/server'
 import type * as stdio from '@modelcontextprotocol/server/stdio'
-import { load, programFile } from '../../../core/base/index.js'
+import { load, programFile } from '../../../core/system/index.js'
 
 /** What a server needs, whatever carries its messages. */
 export type Sdk = Pick<typeof server, 'createRequestStateCodec' | 'inputRequired' | 'ProtocolError' | 'Server'>

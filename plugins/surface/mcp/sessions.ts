@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { WebStandardStreamableHTTPServerTransport as Transport } from '@modelcontextprotocol/server'
-import { isObject, sha256 } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
+import { sha256 } from '../../../core/system/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { MAX_FRAME } from './frames.js'
 import type { HttpSdk } from './sdk.js'

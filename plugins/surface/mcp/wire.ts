@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { Io } from '../../../core/index.js'
 import type { BeginningWatch } from './beginning.js'
 import { readFrames } from './frames.js'

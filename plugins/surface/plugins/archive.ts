@@ -2,7 +2,7 @@ import { constants, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { crc32, gunzipSync } from 'node:zlib'
 import { fromBufferPromise, type Entry as ZipEntry, type ZipFile } from 'yauzl'
-import { makeFolder } from '../../../core/base/index.js'
+import { makeFolder } from '../../../core/system/index.js'
 import { tarEntries } from '../../lib/files/index.js'
 import { UserError } from './user_error.js'
 

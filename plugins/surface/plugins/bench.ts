@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { makeFolder, toText } from '../../../core/base/index.js'
+import { makeFolder } from '../../../core/system/index.js'
+import { toText } from '../../../core/text/index.js'
 import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel, type SlotInfo } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { dataKeys } from '../../../core/schema/index.js'

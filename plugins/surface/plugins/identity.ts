@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { visibleLine } from '../../../core/base/index.js'
+import { visibleLine } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Io } from '../../../core/index.js'
 import type { Installed, PluginSource } from '../../../core/trust/index.js'

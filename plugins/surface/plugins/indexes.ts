@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { definedOnly, inside, isObject } from '../../../core/base/index.js'
+import { definedOnly, isObject } from '../../../core/shapes/index.js'
+import { inside } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest } from '../../../core/trust/index.js'

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { dataFolder, inside, makeFolder } from '../../../core/base/index.js'
+import { dataFolder, inside, makeFolder } from '../../../core/system/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import { noteConsents, readInstalled, readTree, requireCovered, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'

@@ -1,4 +1,4 @@
-import { definedOnly, isObject } from '../../../core/base/index.js'
+import { definedOnly, isObject } from '../../../core/shapes/index.js'
 import type { PluginSource } from '../../../core/trust/index.js'
 import type { IndexedPlugin } from './offer.js'
 import { npm } from './packages.js'

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, lstatSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { started, type Starting } from './started.js'

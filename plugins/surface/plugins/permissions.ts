@@ -1,5 +1,6 @@
 import { relative, resolve } from 'node:path'
-import { grantedBlocks, isProgram, sha256, toText } from '../../../core/base/index.js'
+import { grantedBlocks, isProgram, sha256 } from '../../../core/system/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { Contribution, JsonObject } from '../../../core/index.js'
 import type { Inspection } from '../../../core/manifests/index.js'
 import { canonicalJson, treeDigest } from '../../../core/trust/index.js'

@@ -1,6 +1,6 @@
 import { realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { inside } from '../../../core/base/index.js'
+import { inside } from '../../../core/system/index.js'
 import { programFile, type Kernel } from '../../../core/index.js'
 import { tempFolder } from '../../lib/base/index.js'
 import { runShort } from '../../lib/process/index.js'

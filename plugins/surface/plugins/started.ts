@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { findProgram, searchPath } from '../../../core/system/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 import { runShort } from '../../lib/process/index.js'
 import { UserError } from './user_error.js'

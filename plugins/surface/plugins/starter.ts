@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { makeFolder } from '../../../core/base/index.js'
+import { makeFolder } from '../../../core/system/index.js'
 import { programFile, version, type Io, type Kernel } from '../../../core/index.js'
 import { oneLine, say } from '../../lib/terminal/index.js'
 import { writeTypes } from './types.js'

@@ -1,4 +1,4 @@
-import { toText } from '../../../core/base/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { Schema } from '../../../core/index.js'
 
 // The TypeScript of schemas: of our settings and slots, and of manifests of plugins.

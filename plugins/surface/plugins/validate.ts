@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { findProgram, searchPath } from '../../../core/system/index.js'
 import type { Diagnostic, Io, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import { documentText, oneLine, paint, printable, say } from '../../lib/terminal/index.js'

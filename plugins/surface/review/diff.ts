@@ -1,4 +1,4 @@
-import { inside } from '../../../core/base/index.js'
+import { inside } from '../../../core/system/index.js'
 import { askGit, filtersOff, leadsOut, misplaced, repositoryAt } from '../../lib/git/index.js'
 
 /** What is reviewed: a commit, what is staged, or the files against a commit. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder, programFile, writeStateSync } from '../../../core/base/index.js'
+import { makeFolder, programFile, writeStateSync } from '../../../core/system/index.js'
 import type { Settings } from '../../../core/index.js'
 import type { RunEnd, RunPlace, ScheduledTask } from '../../lib/schedule/index.js'
 import { holderLives, isHolder, thisHolder, type Holder } from '../../lib/state/index.js'

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { writeStateSync } from '../../../core/base/index.js'
+import { writeStateSync } from '../../../core/system/index.js'
 
 // A client may be set up before it has a folder. What had to be made for its settings is noted in the user's home, so that `--undo` takes
 // that away and nothing else. What cannot be noted stays: an empty folder is no harm.

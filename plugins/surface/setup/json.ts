@@ -1,5 +1,5 @@
 import type { Node, ParseError } from 'jsonc-parser'
-import { isObject } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { changedValue, NAME, verified, type Wanted } from './document.js'
 

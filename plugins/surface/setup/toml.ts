@@ -1,4 +1,4 @@
-import { requireLibrary } from '../../../core/base/index.js'
+import { requireLibrary } from '../../../core/system/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { changedValue, isTable, NAME, verified, type Wanted } from './document.js'
 

@@ -1,4 +1,4 @@
-import { visible } from '../../../core/base/index.js'
+import { visible } from '../../../core/text/index.js'
 import { problem, type Io } from '../../../core/index.js'
 import { diffTexts } from '../../lib/files/index.js'
 import { KeptServer, toolLines, type ServerChange } from '../../lib/state/index.js'

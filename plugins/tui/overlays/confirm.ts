@@ -1,4 +1,4 @@
-import { visibleLine } from '../../../core/base/index.js'
+import { visibleLine } from '../../../core/text/index.js'
 import { blockRows } from '../blocks.js'
 import type { CursorPlace } from '../surface.js'
 import { matchesKey, visibleWidth } from '../parts.js'

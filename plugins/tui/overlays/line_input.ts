@@ -1,4 +1,4 @@
-import { visibleLine } from '../../../core/base/index.js'
+import { visibleLine } from '../../../core/text/index.js'
 import { matchesKey, visibleWidth } from '../parts.js'
 
 /** One line that is being written. */

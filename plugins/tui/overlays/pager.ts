@@ -1,4 +1,4 @@
-import { visibleLine } from '../../../core/base/index.js'
+import { visibleLine } from '../../../core/text/index.js'
 import { blockRows } from '../blocks.js'
 import { matchesKey } from '../parts.js'
 import type { Theme } from '../theme.js'

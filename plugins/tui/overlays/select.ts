@@ -1,4 +1,4 @@
-import { visibleLine } from '../../../core/base/index.js'
+import { visibleLine } from '../../../core/text/index.js'
 import { matchesKey, SelectList } from '../parts.js'
 import type { Theme } from '../theme.js'
 import type { OverlayChoice, Overlay } from '../types.js'

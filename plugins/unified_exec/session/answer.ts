@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { definedOnly } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
 import { ok, type Context, type Next, type Notice, type Result } from '../../../core/index.js'
 import { pluralized, nextCall, notice } from '../../lib/base/index.js'
 import { plainText } from '../output/text.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { lstatSync, realpathSync, renameSync, unlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { inside, makeFolder } from '../../../core/base/index.js'
+import { inside, makeFolder } from '../../../core/system/index.js'
 import type { Context, Notice } from '../../../core/index.js'
 import { notice, some } from '../../lib/base/index.js'
 import { programsOfGitFolder } from '../../lib/rules/index.js'

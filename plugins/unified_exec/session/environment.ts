@@ -1,5 +1,5 @@
 import { delimiter, join } from 'node:path'
-import { searchPath, userOf } from '../../../core/base/index.js'
+import { searchPath, userOf } from '../../../core/system/index.js'
 import { problem, type Context } from '../../../core/index.js'
 import { markName } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'

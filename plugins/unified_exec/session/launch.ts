@@ -1,5 +1,5 @@
 import { delimiter, isAbsolute, join } from 'node:path'
-import { findProgram, isProgram } from '../../../core/base/index.js'
+import { findProgram, isProgram } from '../../../core/system/index.js'
 import { problem, type Handle, type VtError } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
 

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import type { Duplex, Readable } from 'node:stream'
-import { start } from '../../../core/base/index.js'
+import { start } from '../../../core/system/index.js'
 import type { Launch } from '../../../core/index.js'
 import { drain, outputPipes, type OutputPipes } from '../../lib/process/index.js'
 import type { Exit, OutputSink, Transport } from './transport.js'

@@ -3,7 +3,7 @@ import { closeSync, constants as files, openSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { ReadStream } from 'node:tty'
-import { leaderEnded, watchGroup } from '../../../core/base/index.js'
+import { leaderEnded, watchGroup } from '../../../core/system/index.js'
 import type { Launch } from '../../../core/index.js'
 import type { Exit, OutputSink, Size, Transport } from './transport.js'
 

@@ -1,4 +1,4 @@
-import { signalGroup } from '../../../core/base/index.js'
+import { signalGroup } from '../../../core/system/index.js'
 import { problem, type Call, type Context, type Result } from '../../../core/index.js'
 import { nextCall, slotRefusal } from '../../lib/base/index.js'
 import { deliver, reportProgress } from './answer.js'

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isProcessRunning, signalGroup } from '../../../core/base/index.js'
+import { isProcessRunning, signalGroup } from '../../../core/system/index.js'
 import { problem, type Context, type Notice } from '../../../core/index.js'
 import { settles } from '../../lib/process/index.js'
 import type { SandboxEnd } from '../../lib/sandbox/index.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
-import { definedOnly } from '../../../core/base/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
 import { problem, VtError, type Call, type Context, type Handle, type Launch, type Notice } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
 import { confinement, strictly, wantsStrict } from '../../lib/process/index.js'

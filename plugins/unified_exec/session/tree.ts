@@ -1,5 +1,5 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
-import { signalGroup } from '../../../core/base/index.js'
+import { signalGroup } from '../../../core/system/index.js'
 import { markName } from '../../lib/process/index.js'
 
 /** Signals a command with everything it started that stayed in its session: its process group, and the groups that job control made. */

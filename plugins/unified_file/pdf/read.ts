@@ -1,6 +1,6 @@
 import { fail, ok, problem, programFile, type Call, type ContentBlock, type Handle, type Result } from '../../../core/index.js'
 import { nextCall, pluralized, thread, ThreadProblem } from '../../lib/base/index.js'
-import type { ReadInput } from '../../lib/files/index.js'
+import type { ReadInput } from '../../lib/reading/index.js'
 import type { PdfJob, PdfPage, PdfReading } from './worker.js'
 
 const most = { bytes: 32 * 1024 * 1024, pages: 20 }

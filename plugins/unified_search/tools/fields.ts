@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/base/index.js'
+import { isObject } from '../../../core/shapes/index.js'
 import type { Schema } from '../../../core/index.js'
 
 const deepest = 4

@@ -1,4 +1,4 @@
-import { deadline } from '../../../core/base/index.js'
+import { deadline } from '../../../core/system/index.js'
 import { programFile } from '../../../core/index.js'
 import { thread } from '../../lib/base/index.js'
 import { bareText, markupShape } from './bare.js'

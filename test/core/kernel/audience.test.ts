@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Boot } from 'vtcode/test'
-import { createConversation, ok } from '../../../build/core/base/index.js'
+import { createConversation, ok } from '../../../build/core/shapes/index.js'
 import { eventsOf, home, call as toolCall, startPeer, vtcode as agent } from '../../support/peer.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
 

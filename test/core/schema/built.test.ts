@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace } from 'vtcode/test'
 import { builtName, compile } from '../../../build/core/schema/index.js'
-import { programFile } from '../../../build/core/base/index.js'
+import { programFile } from '../../../build/core/system/index.js'
 
 const values: unknown[] = [null, 1, 'text', '', [], ['a', 1], { a: 1 }, true, -1, 1e9, 'x'.repeat(70_000), 'deadbeefdeadbeef', '1-20', 'nul\0', [{ old_str: '' }]]
 

@@ -2,7 +2,7 @@ import { lstat, mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
-import { homeOf } from '../../../build/core/base/index.js'
+import { homeOf } from '../../../build/core/system/index.js'
 import { openWorkspace } from '../../../build/core/workspace/index.js'
 import { callsOf, type CallRecord } from '../../../build/plugins/lib/state/index.js'
 import { rounds } from '../../support/exec.js'

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { sealOf } from '../../../build/core/base/index.js'
+import { sealOf } from '../../../build/core/system/index.js'
 import { vtcode } from '../../support/program.js'
 
 type Line = { id?: number; method?: string; result?: { tools?: { name: string; description: string }[]; content?: { text: string }[] } }

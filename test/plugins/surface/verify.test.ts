@@ -1,7 +1,7 @@
 import { existsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { sha256 } from '../../../build/core/base/index.js'
+import { sha256 } from '../../../build/core/system/index.js'
 import { canonicalJson } from '../../../build/core/trust/index.js'
 import { hold } from '../../support/inside.js'
 import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'

@@ -1,4 +1,4 @@
-import { isObject, type Contribution, type JsonObject, type Settings } from '../../../../core/base/index.js'
+import { isObject, type Contribution, type JsonObject, type Settings } from '../../../../core/shapes/index.js'
 import type { Provider } from '../../../../core/kernel/index.js'
 import { authType, type Auth } from '../../auth/index.js'
 

@@ -1,4 +1,5 @@
-import { deadline, toText } from '../../../../core/base/index.js'
+import { deadline } from '../../../../core/system/index.js'
+import { toText } from '../../../../core/text/index.js'
 import type { Kernel } from '../../../../core/kernel/index.js'
 import { AgentError, messageOf, readLimited, type AgentProviders } from '../../base/index.js'
 import { accessTo } from '../connect.js'

@@ -1,4 +1,5 @@
-import { definedOnly, toText } from '../../../../core/base/index.js'
+import { definedOnly } from '../../../../core/shapes/index.js'
+import { toText } from '../../../../core/text/index.js'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import { AgentError, messageOf } from '../../base/index.js'
 import type { Resolve } from '../../auth/index.js'

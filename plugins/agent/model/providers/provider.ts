@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
-import { problem, shortLine, toText, visibleLine, type Contribution, type JsonObject } from '../../../../core/base/index.js'
+import { problem, type Contribution, type JsonObject } from '../../../../core/shapes/index.js'
+import { shortLine, toText, visibleLine } from '../../../../core/text/index.js'
 import type { Kernel, Provider } from '../../../../core/kernel/index.js'
 import { expandVariables } from '../../../lib/values/index.js'
 import { AgentError, messageOf } from '../../base/index.js'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { definedOnly } from '../../../../build/core/base/index.js'
+import { definedOnly } from '../../../../build/core/shapes/index.js'
 import { readTask, sessionOptions } from '../../../../build/plugins/agent/cli/index.js'
 
 it('the flags of a session stand for options of the agent, and what was not said is not there', () => {

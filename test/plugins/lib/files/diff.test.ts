@@ -1,6 +1,7 @@
 import { applyPatch, parsePatch as readPatch } from 'diff'
 import { describe, expect, it } from 'vitest'
-import { Changes, countLines, diffOf, diffTexts, lineAt, linesChanged, parsePatch, place } from '../../../../build/plugins/lib/files/index.js'
+import { Changes, countLines, diffOf, diffTexts, lineAt, linesChanged } from '../../../../build/plugins/lib/files/index.js'
+import { parsePatch, place } from '../../../../build/plugins/lib/patch/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const room = { lines: 10_000, bytes: 1_000_000 }
@@ -113,42 +114,5 @@ describe('a diff of ours', () => {
         expect(cut.split('\n').at(-2)).toBe(`[${whole.split('\n').length - 1 - shown.length} more lines of the diff]`)
       }),
     )
-  })
-})
-
-describe('a patch', () => {
-  const update = (...lines: string[]) => {
-    const [section] = parsePatch(['*** Begin Patch', '*** Update File: f', ...lines, '*** End Patch'].join('\n'))
-    return section?.op === 'update' ? section.hunks : []
-  }
-  const applied = (before: string, ...lines: string[]) => {
-    const placed = place('f', Buffer.from(before), update(...lines))
-    const changes = new Changes(Buffer.from(before))
-    changes.replace(placed.spans)
-    return { after: changes.bytes.toString(), fuzzy: placed.fuzzy }
-  }
-
-  it('is read or refused by its syntax, whatever it is', () => {
-    const lines = fc.array(fc.constantFrom('*** Begin Patch', '*** End Patch', '*** Update File: f', '*** Add File: g', '*** Delete File: h', '*** Move to: i', '*** End of File', '@@', '@@ -1 +1 @@', '--- a/f', '+++ b/f', '+a', '-a', ' a', '', '```'), { maxLength: 9 })
-    fc.assert(
-      fc.property(lines, (lines) => {
-        try {
-          for (const { path } of parsePatch(lines.join('\n'))) expect(['f', 'g', 'h']).toContain(path)
-        } catch (error) {
-          expect(error).toMatchObject({ name: 'VT_PATCH_SYNTAX' })
-        }
-      }),
-      { numRuns: runs(500) },
-    )
-  })
-  it('finds its place exactly first, then without the white space, and never guesses between two', () => {
-    expect(applied('  a\na\n', '@@', '-a', '+b')).toEqual({ after: '  a\nb\n', fuzzy: [] })
-    expect(applied('x\n  a\n', '@@', '-a', '+b')).toEqual({ after: 'x\n  b\n', fuzzy: [{ line: 2, pass: 3 }] })
-    expect(applied('a\n“q”\n', '@@', ' a', '-"q"', '+z')).toEqual({ after: 'a\nz\n', fuzzy: [{ line: 1, pass: 4 }] })
-    const code = (run: () => unknown) => { try { run() } catch (error) { return (error as Error).name } return undefined }
-    expect(code(() => applied('a\nb\na\n', '@@', '-a', '+c'))).toBe('VT_PATCH_AMBIGUOUS')
-    expect(code(() => applied('a\n', '@@', '-z', '+c'))).toBe('VT_PATCH_CONTEXT')
-    expect(code(() => applied('a\nb\n', '@@', '-a', '+c', '@@', '-a', '+d'))).toBe('VT_PATCH_OVERLAP')
-    expect(applied('a\nb\na\n', '@@ b', '-a', '+c').after).toBe('a\nb\nc\n')
   })
 })

@@ -1,0 +1,134 @@
+import { foldTypography, withoutEnd } from '../base/index.js'
+import { asBytes, type Lines } from './lines.js'
+import type { Hunk, HunkLine } from './types.js'
+
+/** A place where the old lines of a hunk could stand: the byte their first line begins at and the one behind their last. */
+export interface HunkPlace {
+  at: number
+  end: number
+  /** 1 exact, 2 white space at the end aside, 3 indentation aside too, 4 typography aside too. */
+  pass: number
+  /** The lines of the hunk as they apply there, in bytes. */
+  lines: HunkLine[]
+}
+
+const trimEnd = (text: string): string => withoutEnd(text, ' \t\r\f\v')
+const trim = (text: string): string => trimEnd(text).replace(/^[ \t\f\v]+/, '')
+const folded = (text: string): string =>
+  trim(/[\x80-\xff]/.test(text) ? Buffer.from(foldTypography(Buffer.from(text, 'latin1').toString())).toString('latin1') : text)
+const passes: ((text: string) => string)[] = [(text) => text, trimEnd, trim, folded]
+
+/** Every place a hunk could go to by the strictest pass that finds one; anchors, the end of the file and the hint narrow them down. */
+export function hunkPlaces(hunk: Hunk, lines: Lines): HunkPlace[] {
+  const own = hunk.lines.map(({ kind, text }) => ({ kind, text: asBytes(text) }))
+  if (!own.some(({ kind }) => kind !== '+')) return insertion(hunk, own, lines)
+  const found = search(hunk, own, lines)
+  if (found.length > 0) return found
+  const shorter = withoutTrailingBlank(own)
+  return shorter.length < own.length && shorter.some(({ kind }) => kind !== '+') ? search(hunk, shorter, lines) : []
+}
+
+/** Where a block of lines stands, as a pass sees them. */
+function* occurrences(block: readonly string[], pass: number, lines: Lines): Generator<{ at: number; end: number }> {
+  const seen = passes[pass - 1]!
+  const wanted = block.map(seen)
+  // The longest line stands in the fewest places, and white space aside it stands there as it is.
+  const rare = wanted.reduce((best, text, index) => (text.length > wanted[best]!.length ? index : best), 0)
+  const found = pass < passes.length && wanted[rare] !== '' ? lines.holding(wanted[rare]!) : lines.all()
+  for (const line of found) {
+    const at = lines.back(line, rare)
+    const end = at !== undefined && follow(at, wanted, seen, lines)
+    if (end) yield { at, end }
+  }
+}
+
+/** The end of the lines that begin at a place, if they are those that are wanted. */
+function follow(at: number, wanted: readonly string[], seen: (text: string) => string, lines: Lines): number | undefined {
+  for (const text of wanted) {
+    if (at >= lines.length || seen(lines.text(at)) !== text) return undefined
+    at = lines.after(at)
+  }
+  return at
+}
+
+/** Lines that a hunk goes behind by its anchors, `undefined` without any; empty if an anchor is missing. */
+export function anchored({ anchors }: Pick<Hunk, 'anchors'>, lines: Lines): number[] | undefined {
+  if (anchors.length === 0) return undefined
+  for (let pass = 1; pass <= passes.length; pass++) {
+    const [first, ...rest] = anchors.map((anchor) => [...occurrences([asBytes(anchor)], pass, lines)].map(({ at }) => at))
+    const ends = first!.map((start) =>
+      rest.reduce<number | undefined>((at, places) => (at === undefined ? at : places.find((next) => next > at)), start),
+    )
+    const found = [...new Set(ends.filter((end) => end !== undefined))]
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+function search(hunk: Hunk, own: HunkLine[], lines: Lines): HunkPlace[] {
+  const block = own.filter(({ kind }) => kind !== '+').map(({ text }) => text)
+  for (let pass = 1; pass <= passes.length; pass++) {
+    const places: HunkPlace[] = []
+    for (const { at, end } of occurrences(block, pass, lines)) {
+      const shifted = pass < 3 ? own : reindented(own, block, at, lines)
+      if (shifted) places.push({ at, end, pass, lines: shifted })
+    }
+    const narrowed = narrow(places, hunk, lines)
+    if (narrowed.length > 0) return narrowed
+  }
+  return []
+}
+
+function narrow(places: HunkPlace[], hunk: Hunk, lines: Lines): HunkPlace[] {
+  const behind = anchored(hunk, lines)
+  let left = behind
+    ? [...new Set(behind.map((anchor) => places.find(({ at }) => at >= anchor)).filter((place) => place !== undefined))]
+    : places
+  if (hunk.atEnd) left = left.filter(({ end }) => end === lines.length)
+  if (hunk.hint === undefined || left.length < 2) return left
+  const expected = lines.skip(0, hunk.hint - 1)
+  const [under, over] = [left.findLast(({ at }) => at <= expected), left.find(({ at }) => at > expected)]
+  if (!under || !over) return [(under ?? over)!]
+  const middle = lines.number(expected)
+  const nearer = middle - lines.number(under.at) - (lines.number(over.at) - middle)
+  return nearer === 0 ? left : [nearer < 0 ? under : over]
+}
+
+function insertion(hunk: Hunk, own: HunkLine[], lines: Lines): HunkPlace[] {
+  const here = (at: number): HunkPlace => ({ at, end: at, pass: 1, lines: own })
+  const behind = anchored(hunk, lines)
+  if (behind) return behind.map((anchor) => here(lines.after(anchor)))
+  return [here(hunk.hint === undefined ? lines.length : lines.skip(0, hunk.hint - 1))]
+}
+
+/** The lines with the indentation of the file, if it differs by one and the same piece everywhere. */
+function reindented(own: HunkLine[], block: string[], at: number, lines: Lines): HunkLine[] | undefined {
+  const indent = (text: string) => /^[ \t]*/.exec(text)![0]
+  let change: { add: string; drop: string } | undefined
+  for (const text of block) {
+    const found = lines.text(at)
+    at = lines.after(at)
+    if (trim(text) === '') continue
+    const [ours, theirs] = [indent(text), indent(found)]
+    const own = theirs.endsWith(ours)
+      ? { add: theirs.slice(0, theirs.length - ours.length), drop: '' }
+      : ours.endsWith(theirs)
+        ? { add: '', drop: ours.slice(0, ours.length - theirs.length) }
+        : undefined
+    if (!own || (change && (change.add !== own.add || change.drop !== own.drop))) return undefined
+    change = own
+  }
+  if (!change) return own
+  const { add, drop } = change
+  return own.map((line) =>
+    line.kind !== '+' || trim(line.text) === ''
+      ? line
+      : { ...line, text: add + (line.text.startsWith(drop) ? line.text.slice(drop.length) : line.text) },
+  )
+}
+
+function withoutTrailingBlank(lines: HunkLine[]): HunkLine[] {
+  let end = lines.length
+  while (end > 0 && lines[end - 1]!.kind === ' ' && trim(lines[end - 1]!.text) === '') end--
+  return lines.slice(0, end)
+}

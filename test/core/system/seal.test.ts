@@ -1,0 +1,40 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sealOf } from '../../../build/core/system/index.js'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'vtcode-seal-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+describe('the key of a user', () => {
+  it('is made once, for the user alone, and what a killed process left of making it goes when it is old', () => {
+    const at = (name: string): string => join(home, name)
+    const day = new Date(Date.now() - 86_400_000)
+    const drafts = ['approvals.key.4711.0badc0de', 'approvals.key.4711.0badc0de.4711']
+    const others = ['approvals.key.4712.0badc0de', 'approvals.key.backup', 'approvals.key.1.0badc0de.folder']
+    for (const name of [...drafts, ...others.slice(0, 2)]) writeFileSync(at(name), 'x')
+    mkdirSync(at(others[2]!))
+    symlinkSync(at('outside'), at('approvals.key.4713.0badc0de'))
+    writeFileSync(at('outside'), 'x')
+    for (const name of [...drafts, 'approvals.key.backup', 'outside']) utimesSync(at(name), day, day)
+    const mark = sealOf(home, '/w').mark('a', 'b', 'c')
+    expect([...drafts, ...others, 'outside'].map((name) => existsSync(at(name)))).toEqual([false, false, true, true, true, true])
+    expect([readFileSync(at('approvals.key')).length, statSync(at('approvals.key')).mode & 0o777, mark]).toEqual([32, 0o600, expect.stringMatching(/^[0-9a-f]{32}$/)])
+  })
+})
+
+describe('a seal', () => {
+  it('is good for one sort of state, at one place, of one workspace and one user', () => {
+    const other = mkdtempSync(join(tmpdir(), 'vtcode-seal-'))
+    const seal = sealOf(home, '/w')
+    const text = seal.write('call', 'p', { a: 1 })
+    expect(seal.read('call', 'p', text)).toEqual({ a: 1 })
+    const wrong = [seal.read('checkpoint', 'p', text), seal.read('call', 'q', text), sealOf(home, '/v').read('call', 'p', text), sealOf(other, '/w').read('call', 'p', text), seal.read('call', 'p', text.replace('1', '2')), seal.read('call', 'p', `${text.slice(0, -1)},"b":2}`), seal.read('call', 'p', `${text}x`)]
+    expect(wrong).toEqual(wrong.map(() => undefined))
+    rmSync(other, { recursive: true })
+  })
+})

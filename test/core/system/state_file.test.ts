@@ -1,0 +1,69 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { writeState, writeStateSync } from '../../../build/core/system/index.js'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'state-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+describe.each([['at once', async (...given: Parameters<typeof writeStateSync>) => writeStateSync(...given)], ['in the background', writeState]] as const)('a state file written %s', (_, write) => {
+  it('is replaced, its folder is made, and nobody else can read either unless it is said', async () => {
+    const file = join(folder, 'made/state.json')
+    await write(file, 'one')
+    await write(file, 'two')
+    expect(readFileSync(file, 'utf8')).toBe('two')
+    expect([statSync(file).mode & 0o777, statSync(join(folder, 'made')).mode & 0o777]).toEqual([0o600, 0o700])
+    await write(join(folder, 'open'), new Uint8Array([104, 105]), { mode: 0o644, durable: false })
+    expect([readFileSync(join(folder, 'open'), 'utf8'), statSync(join(folder, 'open')).mode & 0o777]).toEqual(['hi', 0o644])
+    expect(readdirSync(folder, { recursive: true }).sort()).toEqual(['made', 'made/state.json', 'open'])
+  })
+  it('stays what it was when it cannot be replaced, and no draft is left', async () => {
+    const file = join(folder, 'state')
+    mkdirSync(join(file, 'in the way'), { recursive: true })
+    await expect(write(file, 'new')).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/)
+    expect(readdirSync(folder, { recursive: true }).sort()).toEqual(['state', 'state/in the way'])
+  })
+  it('takes the place of a link and leaves alone what the link leads to', async () => {
+    writeFileSync(join(folder, 'precious'), 'precious')
+    symlinkSync('precious', join(folder, 'state'))
+    await write(join(folder, 'state'), 'new')
+    expect([readFileSync(join(folder, 'state'), 'utf8'), readFileSync(join(folder, 'precious'), 'utf8')]).toEqual(['new', 'precious'])
+  })
+})
+
+it('writers of one process that come at once leave one whole text', async () => {
+  const file = join(folder, 'state')
+  const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000))
+  await Promise.all(texts.map((text) => writeState(file, text)))
+  expect(texts).toContain(readFileSync(file, 'utf8'))
+  expect(readdirSync(folder)).toEqual(['state'])
+})
+
+it('a writer that is killed at any moment leaves the old text or the new one, never a part', async () => {
+  const file = join(folder, 'state')
+  const script = `import { writeStateSync } from ${JSON.stringify(new URL('../../../build/core/system/index.js', import.meta.url).href)}
+for (let i = 0; ; i++) writeStateSync(${JSON.stringify(file)}, String(i % 10).repeat(300_000), { durable: false })`
+  writeFileSync(join(folder, 'writer.mjs'), script)
+  for (let round = 0; round < 5; round++) {
+    const writer = spawn(process.execPath, [join(folder, 'writer.mjs')], { stdio: 'ignore' })
+    const ended = new Promise((resolve) => writer.once('close', resolve))
+    const started = Date.now()
+    while (statSync(file, { throwIfNoEntry: false }) === undefined && Date.now() - started < 20_000) await sleep(20)
+    await sleep(round * 13)
+    writer.kill('SIGKILL')
+    await ended
+    expect(readFileSync(file, 'utf8')).toMatch(/^(\d)\1{299999}$/)
+  }
+})
+
+it('no other part of the program replaces files by itself', () => {
+  const root = join(import.meta.dirname, '../../..')
+  const found = execFileSync('grep', ['-rlE', "^import .*\\brename(Sync)?\\b.*'node:fs(/promises)?'|\\brenameSync\\(", 'core', 'plugins', '--include=*.ts'], { cwd: root, encoding: 'utf8' })
+  const names = found.trim().split('\n').map((file) => basename(file)).filter((name) => name !== 'state_file.ts').sort()
+  // Files of the workspace, a log that is full, folders of plugins, copies of agreed folders, what a command put where it steers; the key of the seal, which is made once.
+  expect(names).toEqual(['aside.ts', 'call_record.ts', 'copy.ts', 'install.ts', 'packages.ts', 'rename.ts', 'seal.ts', 'store.ts', 'workspace.ts', 'writer.ts'])
+})

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { lookAtImage } from '../../../../build/plugins/lib/reading/index.js'
+import { fc } from '../../../support/property.js'
+
+/** Builds a PNG file of a header and an end; its size fields are those of the PNG specification (big-endian, from byte 16). */
+function png(width: number, height: number): Buffer {
+  const size = Buffer.alloc(8)
+  size.writeUInt32BE(width)
+  size.writeUInt32BE(height, 4)
+  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1'), size, Buffer.from('IEND', 'latin1')])
+}
+
+describe('lookAtImage', () => {
+  it('reads type and size of a PNG file without decoding it', () => {
+    const side = fc.integer({ min: 1, max: 8000 })
+    fc.assert(
+      fc.property(side, side, (width, height) => {
+        expect(lookAtImage(png(width, height))).toEqual({ mime_type: 'image/png', width, height })
+      }),
+    )
+  })
+  it('rejects a file that is cut, too wide or of another type, in words', () => {
+    expect(lookAtImage(png(3, 4).subarray(0, 20))).toMatch(/broken image\/png/)
+    expect(lookAtImage(png(8001, 1))).toMatch(/8001 × 1 points/)
+    expect(lookAtImage(Buffer.from('text'))).toMatch(/no PNG/)
+  })
+  it('answers for any bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        expect(['string', 'object']).toContain(typeof lookAtImage(Buffer.from(bytes)))
+      }),
+    )
+  })
+})
