@@ -28,9 +28,9 @@ const doors = ['core/index.js', 'plugins/agent/index.js', 'plugins/agent/records
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
   // What speaks before the kernel is there.
-  { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|base\/(?:program_files|seal|state_file|types)|config\/root|documents\/watch)\.ts/ },
+  { name: 'front', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|system\/(?:program_files|seal|state_file)|shapes\/types|config\/root|documents\/watch)\.ts/ },
   // What a screen shows before the kernel is there.
-  { name: 'text', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/base\/(?:errors|secrets|visible)\.ts/ },
+  { name: 'text', priority: 2, test: /^(?!.*\/node_modules\/).*\/core\/(?:shapes\/errors|text\/(?:secrets|visible))\.ts/ },
   { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|program_run|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/ },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\// },
   { name: 'terminal', test: /\/plugins\/lib\/terminal\/(?!commands|prompts)/ },

@@ -24,6 +24,9 @@ const EVALUATORS = /^(let|declare|typeset|local|export|readonly|unset|read|mapfi
 /** A text that runs a command where it is evaluated, or a part of one; escapes can spell either. */
 const SUBSTITUTION = /\$\(|\$\{[\s|]|`|\$$|\\(x24|0?44|u0*24|x60|0?140|u0*60)(?![0-9a-f])/i
 
+/** A word that names the home of the user, or the characters that separate words. */
+const HOME_OR_SEPARATORS = /(^|[^A-Z_])(HOME|IFS)([[=+]|$)/
+
 const READS_ELSEWHERE = 'a shell reads its commands from elsewhere'
 /** Stands for the input that somebody types into a terminal. */
 const TYPED = Symbol('typed')
@@ -37,7 +40,7 @@ class Reader {
   private readonly scriptFiles: Word[] = []
   private isEvaluating = false
   private hasSubstitution = false
-  private setsFolder = false
+  private setsHome = false
 
   /** Marks the line as dynamic. */
   private mark(reason: string): void {
@@ -75,12 +78,14 @@ class Reader {
     forEachChild(node, (child) => this.visit(child, depth, passInput(node, child, input)))
   }
 
-  /** Notes whether a text of the line would run a command if it were evaluated. */
+  /** Notes whether a text of the line would run a command if it were evaluated, or names a variable that makes several words of `$HOME`. */
   private readText(text: string): void {
+    this.setsHome ||= HOME_OR_SEPARATORS.test(text)
     this.hasSubstitution ||= SUBSTITUTION.test(text)
   }
 
   private readExpansion(node: ParameterExpansionPart | CommandExpansionPart): void {
+    if (node.type === 'ParameterExpansion' && node.operation?.type === 'Default' && node.operation.operator.endsWith('=')) this.readText(node.parameter)
     if (node.type === 'ParameterExpansion' && (node.prefix === '!' || node.operation?.type === 'Transform')) this.hide('it expands the value of a variable')
     // The parser reports no faults inside of a here-document.
     if (node.type === 'CommandExpansion' && node.text.startsWith('$(') && parse(node.text.slice(2, -1)).errors?.length) this.hide('the shell would not read a part of it')
@@ -90,13 +95,13 @@ class Reader {
   private assign(name: string, value: Assignment['value'] | string, depth: number, hasIndex = false): void {
     this.line.assigned.push(name)
     this.isEvaluating ||= hasIndex
+    this.readText(name)
     const word = typeof value === 'string' ? literal(value) : value.type === 'Word' ? readWord(value) : undefined
     this.setVariable(name, word && isStatic(word) ? word.text : undefined, depth)
   }
 
   /** Reads what the value of a variable starts. `value`: `undefined` if only the run decides. */
   private setVariable(name: string, value: string | undefined, depth: number): void {
-    if (/^(HOME|PWD|IFS)$/.test(name)) this.setsFolder = true
     const use = findUse(name, value)
     if (use === 'evaluated') this.isEvaluating = true
     else if (use === 'command') this.readSetting(value!, depth + 1)
@@ -140,13 +145,14 @@ class Reader {
   private readSetting(source: string, depth: number): void {
     const reader = new Reader()
     reader.readScript(source, depth, undefined)
-    this.line.commands.push(...reader.line.commands.filter((argv) => isStatic(argv[0]!)))
+    this.line.commands.push(...reader.line.commands)
+    if (reader.line.hidden !== undefined) this.hide(reader.line.hidden)
   }
 
   /** Finishes the line by what its parts mean for each other. */
   finish(): ParsedCommand {
     const { line } = this
-    if (this.setsFolder && line.commands.some(([program]) => !isStatic(program!))) this.hide('it sets a variable that names a program')
+    if (this.setsHome && line.commands.some(([program]) => !isStatic(program!))) this.hide('it may set a variable that names a program')
     if (this.isEvaluating && this.hasSubstitution) this.hide('a text in it may be evaluated')
     if (this.scriptFiles.some((file) => !hasKnownName(file) || /^\/(dev|proc)\//.test(file.text))) this.hide('a shell reads a file that is only known when it runs')
     const made = [...line.writes, ...line.commands.flatMap(findTargets)].map(({ text }) => baseName(text))
@@ -159,6 +165,7 @@ class Reader {
   readSurroundings({ env = {}, stdin = '' }: CommandInput): void {
     this.readText(stdin)
     for (const [name, value] of Object.entries(env)) {
+      this.readText(name)
       this.readText(value)
       this.setVariable(name, value, 0)
     }

@@ -21,7 +21,7 @@ export function readWord(node: WordNode): Word {
   const visit = (part: SyntaxNode, isQuoted: boolean): void => {
     if (part.type === 'Glob' && kind === 'static') kind = 'glob'
     else if (part.type !== 'Glob' && !QUOTING.includes(part.type)) kind = 'dynamic'
-    if ('text' in part && !QUOTING.includes(part.type) && !(isQuoted && !/[@*]/.test(part.text)) && !USER_FOLDER.test(part.text)) isOne = false
+    if ('text' in part && !QUOTING.includes(part.type) && !(isQuoted && !/[@*]/.test(part.text)) && !USER_HOME.test(part.text)) isOne = false
     forEachChild(part, (child) => visit(child, isQuoted || part.type === 'DoubleQuoted'))
   }
   forEachChild(node, (part) => visit(part, false))
@@ -30,8 +30,8 @@ export function readWord(node: WordNode): Word {
 
 /** A word in which bash expands a home that the parser takes for a literal: `~/x`, `if=~/x`, `path=a:~/x`. */
 const HOME = /^(?:[A-Za-z_]\w*\+?=(.*:)?)?~/s
-/** A variable of the user that is one word, unless the line sets it. */
-const USER_FOLDER = /^\$\{?(HOME|PWD)\}?$/
+/** The home of the user, which is one word unless the line changes it. */
+const USER_HOME = /^\$\{?HOME\}?$/
 
 /** Whether bash may make several words of one by braces that the parser takes for a literal: `a{},}`. */
 function hasBraces({ text, parts }: WordNode): boolean {
