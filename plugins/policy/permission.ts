@@ -42,12 +42,17 @@ async function judged(call: Call, context: Context, rules: RuleSet): Promise<Ver
   const asked = await hit(facts, rules.ask)
   if (asked) return byRule(facts, 'ask', asked, rules, context)
   if (!byMode || (await approvals?.has())) return { sandbox: 'usual' }
-  if (byMode.effect === 'exec' && (await runsSandboxed(facts, context))) return { sandbox: 'strict' }
+  if (byMode.effect === 'exec' && (await maySandbox(facts, context, rules))) return { sandbox: 'strict' }
   const sent = receiver(facts, context)
   const offer = await sandboxOffer(facts, context)
   const more = [...(sent ? [`It goes to ${sent.shown}, which runs.`] : []), ...(offer ? [`Instead of answering, you can set ${offer}.`] : [])]
   const asks = more.length > 0 && { asks: [byMode.reason, ...more].map((reason) => quotedReason(reason)) }
   return { ...(await refuse(facts, context, byMode, offer)), ...asks, ...(approvals?.lasting && { lasting: approvals.lasting }) }
+}
+
+/** Whether a command runs in the strict sandbox instead of a question: never where a rule may be about what its text hides. */
+async function maySandbox(facts: CallFacts, context: Context, rules: RuleSet): Promise<boolean> {
+  return hiddenFrom(facts, rules, { inSandbox: true }) === undefined && (await runsSandboxed(facts, context))
 }
 
 /** A call that names a secret of the home, be it by a word of a command. */

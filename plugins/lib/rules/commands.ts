@@ -49,8 +49,11 @@ export async function findCommandWrites(facts: CallFacts): Promise<Writes> {
   return { names: [...new Set(lines.flatMap(({ names }) => names))], ...(unclear !== undefined && { unclear }) }
 }
 
-/** Returns why no rule on a slot may allow the call, as a clause: its text does not show whether another rule is about it. */
-export function hiddenFrom(facts: CallFacts, { deny, ask }: RuleSet): string | undefined {
+/**
+ * Returns why no rule on a slot may allow the call, as a clause: its text does not show whether another rule is about it. `inSandbox`:
+ * the call would run where files that a rule denies to read are not there.
+ */
+export function hiddenFrom(facts: CallFacts, { deny, ask }: RuleSet, { inSandbox = false } = {}): string | undefined {
   const rules = [...deny, ...ask]
   const isRuled = rules.some((rule) => rule.command && rule.applies(facts))
   const isFullAuto = facts.call.mode === 'full-auto'
@@ -61,7 +64,7 @@ export function hiddenFrom(facts: CallFacts, { deny, ask }: RuleSet): string | u
     // A user who lets a model start a shell in a terminal lets it type into the shell, unless a rule is about commands.
     isRuled ? line.typed : undefined,
     effects.includes('write') ? openTarget(line) : undefined,
-    effects.includes('read') ? openSource(line) : undefined,
+    effects.includes('read') && !inSandbox ? openSource(line) : undefined,
   ])
   return reasons.find((reason) => reason !== undefined)
 }

@@ -54,8 +54,11 @@ const READERS = new RegExp(`^(${[
   'e?grep|fgrep|rg|ag|fd|less|more|diff|sort|uniq|cut|tr|jq|strings|hexdump|xxd|od|nl|tac|column|md5sum|sha\\w+sum|gzip|zcat',
   'tree|bat|test|\\[|export|declare|wc|find|env|xargs|sh|bash|sudo|eval|nohup|nice|timeout|time',
 ].join('|')})$`)
-/** A path below a folder of git, or in the folder of this program. */
-const IN_PROTECTED_FOLDER = /(^|\/)\.(git|vtcode)\/./i
+/** A path in a folder of git or of this program, or the folder itself. */
+const IN_PROTECTED_FOLDER = /(^|\/)\.(git|vtcode)(\/|$)/i
+/** Programs that read the whole folder. */
+const READS_FOLDER = /^(git|tar)$/
+const FOLDER = /^(\.\/)?\.(git|vtcode)\/?$/i
 
 /** Words by which a program of unknown use names a file that no tool writes. */
 function findMentions(argv: Argv): Word[] {
@@ -63,7 +66,7 @@ function findMentions(argv: Argv): Word[] {
   if (name === undefined || READERS.test(name) || readOnlyFiles(argv) !== undefined || changesFolder(argv)) return []
   if (hasTargets(name) && !SCRIPTED.test(name)) return []
   const words = SCRIPTED.test(name) ? argv.slice(1).filter(({ text }) => /[\s>]/.test(text)) : argv.slice(1)
-  return words.flatMap((word) => word.text.split(/[\s"'`()<>,;:|&=]+/).filter((text) => IN_PROTECTED_FOLDER.test(text)).map((text) => withText(word, text)))
+  return words.flatMap((word) => word.text.split(/[\s"'`()<>,;:|&=]+/).filter((text) => IN_PROTECTED_FOLDER.test(text) && !(READS_FOLDER.test(name) && FOLDER.test(text))).map((text) => withText(word, text)))
 }
 
 /** Returns what git will start because a command writes a setting, as a clause. */
