@@ -1,8 +1,8 @@
 import { userOf } from '../../core/system/index.js'
 import { problem, type Adapter, type Policy } from '../../core/index.js'
-import { factsOf, hit, rulesOfSettings, type Blocks, type Rule } from '../lib/rules/index.js'
+import { factsOf, hit, rulesOfSettings, type Rule, type RuleSettings } from '../lib/rules/index.js'
 
-type Said = Pick<NonNullable<Blocks['policy']>, 'deny' | 'ask' | 'commands'>
+type Said = Pick<RuleSettings['policy'], 'deny' | 'ask' | 'commands'>
 
 /** Turns a policy in data into a judge: its rules deny or ask, in the words of the settings, and none of them allows anything. */
 const rules: Adapter<Policy> = (contribution, adapterContext) => {

@@ -1,19 +1,9 @@
-import { problem } from '../../../core/shapes/index.js'
+import { problem, type Settings } from '../../../core/shapes/index.js'
 import { baseName, type Argv, type Word } from '../shell/index.js'
 import type { CommandPattern } from './command_pattern.js'
 
 /** One entry of `policy.commands`: a program with the shape of the argv that is meant. */
-export interface CommandEntry {
-  id: string
-  program: string
-  subcommands?: string[]
-  flags?: { allow?: string[]; deny?: string[]; any?: boolean }
-  positional?: { kind?: 'any' | 'none' | 'paths'; max?: number; dynamic?: boolean }
-  verdict: 'allow' | 'ask' | 'deny'
-  reason?: string
-  match?: string[]
-  not_match?: string[]
-}
+export type CommandEntry = Settings['policy']['commands'][number]
 
 /** Throws VT_CONFIG_INVALID for an entry that allows without showing what it allows and what it does not. */
 export function commandEntry(entry: CommandEntry): CommandPattern {

@@ -1,4 +1,4 @@
-import { problem, type Call, type Effect, type Mode } from '../../../core/shapes/index.js'
+import { problem, type Call, type Effect, type Mode, type Settings } from '../../../core/shapes/index.js'
 import { hostPattern, pathPattern, toText, wildcard } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { isEffect, leaves, mayAllow, speaksOf, type ruleFamilies } from '../../../core/registry/index.js'
@@ -9,7 +9,7 @@ import type { CallFacts } from './facts.js'
 import type { Rule, RuleSet } from './rule.js'
 
 /** A rule as settings write it: `Tool`, `Tool(spec)`, or `Except(Tool, Tool)` for every other. */
-export type RuleEntry = string | { rule: string; reason?: string; match?: unknown[]; not_match?: unknown[] }
+export type RuleEntry = NonNullable<RuleSettings['policy']['deny']>[number]
 
 interface Family {
   spec: 'path' | 'command' | 'host' | 'name'
@@ -86,10 +86,10 @@ function splitOnce(text: string, separator: string): [string, string | undefined
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
 }
 
-/** The blocks of the settings that permission reads. */
-export interface Blocks {
-  policy?: { mode?: Mode; max_mode?: Mode; deny?: RuleEntry[]; ask?: RuleEntry[]; allow?: RuleEntry[]; commands?: CommandEntry[]; sandboxed_commands?: 'ask' | 'allow' }
-  automation?: { full_auto?: { enabled?: boolean; allowed_tools?: RuleEntry[] } }
+/** The settings in which rules are written. */
+export interface RuleSettings {
+  policy: Partial<Pick<Settings['policy'], 'deny' | 'ask' | 'allow' | 'commands'>>
+  automation?: Settings['automation']
 }
 
 /** What no settings need say and no rule allows: a call that names what in the home of this program is the user's alone. */
@@ -98,8 +98,8 @@ export const rulesOfHome = ({ isSecret }: Workspace): Rule[] => (isSecret ? [{ t
 const compiled = new WeakMap<object, RuleSet>()
 
 /** The rules of the settings, parsed once a generation. What full-auto may do is a list of allow rules of its own. */
-export function rulesOfSettings(blocks: Blocks, mode: Mode, place: RulePlace): RuleSet {
-  const { policy = {}, automation } = blocks
+export function rulesOfSettings(settings: RuleSettings, mode: Mode, place: RulePlace): RuleSet {
+  const { policy, automation } = settings
   const known = compiled.get(policy)
   const base = known ?? {
     deny: [...parse(policy.deny, 'deny', place), ...programs(policy.commands, 'deny')],

@@ -1,6 +1,6 @@
 import { inert } from '../../../core/text/index.js'
 import type { Call, Mode } from '../../../core/index.js'
-import { namesOfPlaces, parseRule, rulesOfSettings, type Blocks, type CallFacts, type Rule } from '../../lib/rules/index.js'
+import { namesOfPlaces, parseRule, rulesOfSettings, type CallFacts, type Rule, type RuleSettings } from '../../lib/rules/index.js'
 
 /** Whether a call would run in a mode with these rules beside those of the settings. */
 export type Runs = (mode: Mode, more: readonly Rule[]) => Promise<boolean>
@@ -62,7 +62,7 @@ function narrow(facts: CallFacts): Rule[] {
 }
 
 /** The same call as it would stand in another mode, and the rules there. */
-export function inMode(facts: CallFacts, settings: Blocks, mode: Mode, more: readonly Rule[]) {
+export function inMode(facts: CallFacts, settings: RuleSettings, mode: Mode, more: readonly Rule[]) {
   const call = Object.create(facts.call, { mode: { value: mode } }) as Call
   const rules = rulesOfSettings(settings, mode, facts.workspace)
   return { facts: { ...facts, call }, rules: { ...rules, allow: [...rules.allow, ...more] } }
