@@ -3,6 +3,7 @@ import { blocksOf, optionsOf, type LazyAbort } from '../system/index.js'
 import { redactText, visible, visibleProgress } from '../text/index.js'
 import { readRequest, type CallArguments, type CallRequest } from '../input/index.js'
 import type { OpenWorkspace, Workspace } from '../workspace/index.js'
+import type { ContextServices } from './context_services.js'
 import type { Context, Host, Judged, LessRights, LogLevel, Progress, SandboxUse, Session } from './plugin_types.js'
 import type { CallOptions } from './types.js'
 
@@ -73,20 +74,6 @@ export interface CallRun {
   committed: boolean
   /** Called before each change, and with `preparing` on the way to one. Throws VT_CALL_ABORTED for a call that nobody waits for any more. */
   commit(how: 'preparing' | 'changing'): void
-}
-
-/** The services that a generation supplies to every context. */
-export interface ContextServices {
-  readonly settings: Settings
-  readonly workspace: OpenWorkspace
-  /** The workspace without the files that rules hide from tools: handlers get this one. */
-  readonly filtered: OpenWorkspace
-  readonly host: Host
-  readonly log: (level: string, message: string) => void
-  readonly changed: (uri: string) => void
-  readonly dataOf: (contribution: Contribution) => string
-  /** The worst that it and what lies with it may do. */
-  readonly rightsOf: (contribution: Contribution) => readonly Effect[]
 }
 
 /** What a person answers: the time until then is theirs, not the call's. */

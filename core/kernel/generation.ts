@@ -11,7 +11,7 @@ import { copyOf, inCopy, needsConsent, openLockVerifier, openTrust, type LockVer
 import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
 import { adapterContextsOf, rightsOf, type Later } from './adapter_context.js'
 import { consentItems } from './consent.js'
-import type { ContextServices } from './context.js'
+import type { ContextServices } from './context_services.js'
 import { hooksOf, unknownEvents, type HookGroups } from './lifecycle_hooks.js'
 import { createLoader, type Loader } from './loader.js'
 import type { Adapter, Host, AdapterContext } from './plugin_types.js'

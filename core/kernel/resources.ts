@@ -1,6 +1,6 @@
 import { optionsOf, withTimeout } from '../system/index.js'
 import { offeredInput, type Registry } from '../registry/index.js'
-import type { ContextServices } from './context.js'
+import type { ContextServices } from './context_services.js'
 import type { Loader } from './loader.js'
 import type { Complete, Offer, Provider } from './plugin_types.js'
 

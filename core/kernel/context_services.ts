@@ -1,0 +1,17 @@
+import type { Contribution, Effect, Settings } from '../shapes/index.js'
+import type { OpenWorkspace } from '../workspace/index.js'
+import type { Host } from './plugin_types.js'
+
+/** The services that a generation supplies to every context. */
+export interface ContextServices {
+  readonly settings: Settings
+  readonly workspace: OpenWorkspace
+  /** The workspace without the files that rules hide from tools: handlers get this one. */
+  readonly filtered: OpenWorkspace
+  readonly host: Host
+  readonly log: (level: string, message: string) => void
+  readonly changed: (uri: string) => void
+  readonly dataOf: (contribution: Contribution) => string
+  /** The worst that it and what lies with it may do. */
+  readonly rightsOf: (contribution: Contribution) => readonly Effect[]
+}
