@@ -18,9 +18,12 @@ export type { Config, Origin } from './config/index.js'
 export { parseSkill } from './skills/index.js'
 export type { PackageSkills, PackageText, Skill, Skills } from './skills/index.js'
 export type { PackagePlace, PackageReader } from './manifests/index.js'
-export { createKernel, consentItems } from './kernel/index.js'
+export { consentItems } from './generation/index.js'
+export { createKernel } from './kernel/index.js'
 export type {
-  Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, SkillActivation, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,
-  Handler, Host, Io, Judged, Kernel, KernelInspection, KernelOptions, Lasting, LessRights, LogLevel, Objection, Offer, Policy, AdapterContext, Progress, Provider, Question, SandboxUse, Session, SurfaceMain,
-  ToolsOptions, Verdict,
-} from './kernel/index.js'
+  Adapter, Answer, Answerer, Approval, Approved, SkillActivation, CallOptions, Compactor, Complete, Context,
+  Explanation, Handler, Host, Io, Judged, Kernel, KernelInspection, KernelOptions, Lasting, LessRights, LogLevel,
+  Objection, Offer, Policy, AdapterContext, Progress, Provider, SandboxUse, Session, SurfaceMain, ToolsOptions,
+  Verdict,
+} from './contract/index.js'
+export type { Answers, Asker, Client, ClientRequest, Question } from './shapes/index.js'

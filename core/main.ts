@@ -2,7 +2,7 @@ import { fstatSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { isatty } from 'node:tty'
 import { keepCompiled } from './cli/index.js'
-import { endBy } from './kernel/index.js'
+import { endBy } from './contract/index.js'
 import { INTERRUPTED, ProgramRun } from './program_run.js'
 
 // The program as a process: its signals, its streams and its exit code.

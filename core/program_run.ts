@@ -4,7 +4,8 @@ import { nearest, redactText, visible, visibleLine } from './text/index.js'
 import { CommandLineError, guarded, leaveReport, levels, readCommandLine } from './cli/index.js'
 import { homeOf } from './config/index.js'
 import { plainly } from './input/index.js'
-import { createKernel, type Io, type Kernel, type KernelOptions, type LogLevel } from './kernel/index.js'
+import type { Io, Kernel, KernelOptions, LogLevel } from './contract/index.js'
+import { createKernel } from './kernel/index.js'
 
 /** Exit code of a run that a signal ended. */
 export const INTERRUPTED = 130

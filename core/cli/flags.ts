@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Mode } from '../shapes/index.js'
 import type { Config } from '../config/index.js'
-import type { KernelOptions, LogLevel } from '../kernel/index.js'
+import type { KernelOptions, LogLevel } from '../contract/index.js'
 
 /** What the command line says: options of the kernel, the verb and what is left for its surface. */
 export interface CommandLine {

@@ -6,10 +6,10 @@ import { readRequest, speak, wordsFor, type CallArguments } from '../input/index
 import { listTools, type Reader, type Registry } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
-import type { Generation } from './generation.js'
-import { complete, offersOf, providersOf } from './resources.js'
+import type { Generation } from '../generation/index.js'
+import { complete, offersOf, providersOf } from '../calls/index.js'
 import { begin, close, diagnosticsOf, endSession, prepare, prepareOnceLoaded, reload, settle, type Running } from './running.js'
-import type { CallOptions, Kernel, KernelInspection, KernelOptions, SurfaceMain } from './types.js'
+import type { CallOptions, Kernel, KernelInspection, KernelOptions, SurfaceMain } from '../contract/index.js'
 
 /** A kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
 export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {

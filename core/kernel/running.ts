@@ -6,12 +6,9 @@ import { prepareCall, type CallRequest } from '../input/index.js'
 import { rightsLeft } from '../registry/index.js'
 import type { Skill } from '../skills/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
-import { createCaller, type Caller } from './call.js'
-import { KernelSessions } from './context.js'
-import { buildGeneration, type Generation, type GenerationSources } from './generation.js'
-import { newlyBroken, reloadObjection } from './reload_guard.js'
-import { ActivatedSkills } from './skill_tools.js'
-import type { Kernel, KernelOptions } from './types.js'
+import { createCaller, KernelSessions, type Caller } from '../calls/index.js'
+import { ActivatedSkills, buildGeneration, newlyBroken, reloadObjection, type Generation, type GenerationSources } from '../generation/index.js'
+import type { Kernel, KernelOptions } from '../contract/index.js'
 
 const MAX_FAULTS = 200
 /** The time for handlers of aborted calls to clear up when the kernel closes. */

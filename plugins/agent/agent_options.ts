@@ -1,5 +1,5 @@
 import type { RightsLeft } from '../../core/shapes/index.js'
-import type { Io } from '../../core/kernel/index.js'
+import type { Io } from '../../core/contract/index.js'
 import type { Delta, EventSink, GivenComponents, RunLimits } from './base/index.js'
 import type { RunContext } from './components/index.js'
 

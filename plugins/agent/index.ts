@@ -1,5 +1,5 @@
 import type { Mode } from '../../core/shapes/index.js'
-import type { Kernel } from '../../core/kernel/index.js'
+import type { Kernel } from '../../core/contract/index.js'
 import type { AgentOptions } from './agent_options.js'
 import { AgentError, hintOf, outcomeTable, type ChildStatus as Child, type Delta, type GoalProgress, type RunOutcome, type SessionSchedule, type ThreadEvent, type Tracker } from './base/index.js'
 import { RunReader } from './events/index.js'

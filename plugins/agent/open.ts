@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { definedOnly } from '../../core/shapes/index.js'
-import type { Kernel } from '../../core/kernel/index.js'
+import type { Kernel } from '../../core/contract/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
 import type { AgentOptions } from './agent_options.js'

@@ -1,5 +1,5 @@
 import { createConversation, problem, type JsonObject, type Mode, type OpenConversation, type Result, type RightsLeft } from '../../core/shapes/index.js'
-import type { Kernel } from '../../core/kernel/index.js'
+import type { Kernel } from '../../core/contract/index.js'
 import { compile } from '../../core/schema/index.js'
 import type { Delegation } from './delegation/index.js'
 import type { Finish } from './finish/index.js'

@@ -2,7 +2,7 @@ import type { Mode, Result, RightsLeft, ToolInfo } from '../../core/shapes/index
 import { version } from '../../core/system/index.js'
 import { redact } from '../../core/text/index.js'
 import { modes } from '../../core/config/index.js'
-import type { Kernel } from '../../core/kernel/index.js'
+import type { Kernel } from '../../core/contract/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { FileSnapshots } from '../lib/snapshots/index.js'
 import {

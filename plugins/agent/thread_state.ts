@@ -1,5 +1,5 @@
 import type { RightsLeft } from '../../core/shapes/index.js'
-import type { Kernel } from '../../core/kernel/index.js'
+import type { Kernel } from '../../core/contract/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { agentSettings, type AgentProviders, type AgentSettings, type RunLimits, type Store } from './base/index.js'
 import { delegating, type ChildPlan, type DelegationState, type OpenChild } from './delegation/index.js'

@@ -4,9 +4,9 @@ import { deadline } from '../../../core/system/index.js'
 import { shortLine } from '../../../core/text/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import type { KeptPrompt, ServerOffers } from '../../lib/state/index.js'
-import { MAX_TOOLS, type Intake } from './intake.js'
-import { Pipe } from './pipe.js'
-import { asItCame, came, headerFault } from './wire.js'
+import { MAX_TOOLS, type Intake } from '../mcp_transport/intake.js'
+import { Pipe } from '../mcp_transport/pipe.js'
+import { asItCame, came, headerFault } from '../mcp_transport/wire.js'
 
 // What a timer can wait at most.
 export const longest_ms = 2 ** 31 - 1

@@ -6,12 +6,12 @@ import { unlessAborted } from '../../lib/base/index.js'
 import type { KeptServer, KeptTool } from '../../lib/state/index.js'
 import { Forms } from './ask.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
-import { boundedFetch, Intake } from './intake.js'
+import { boundedFetch, Intake } from '../mcp_transport/intake.js'
 import { longest_ms, offersWithin, whyFailed, Silence } from './lists.js'
 import { Login } from './login.js'
-import { Pipe } from './pipe.js'
+import { Pipe } from '../mcp_transport/pipe.js'
 import { leaveSeat, takeSeat, type Seated } from './seats.js'
-import { coalesced, pause } from './timing.js'
+import { coalesced, pause } from '../mcp_transport/timing.js'
 
 /** A connected server: its client and what it offers now. */
 export interface Connection {

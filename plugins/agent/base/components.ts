@@ -1,5 +1,5 @@
 import type { Effect, PreparedCall, Result } from '../../../core/shapes/index.js'
-import type { CallOptions } from '../../../core/kernel/index.js'
+import type { CallOptions } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { ThreadEvent } from './types.js'
 

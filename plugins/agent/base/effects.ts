@@ -1,7 +1,7 @@
 import type { Effect, JsonObject, PreparedCall, SlotInfo } from '../../../core/shapes/index.js'
 import { shortLine } from '../../../core/text/index.js'
 import { patchedPaths } from '../../../core/input/index.js'
-import type { Kernel } from '../../../core/kernel/index.js'
+import type { Kernel } from '../../../core/contract/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 import type { CallTraits } from './components.js'
 import type { CallPart } from './types.js'

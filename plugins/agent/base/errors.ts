@@ -1,6 +1,6 @@
 import { toText } from '../../../core/text/index.js'
 import { plainly } from '../../../core/input/index.js'
-import type { Kernel } from '../../../core/kernel/index.js'
+import type { Kernel } from '../../../core/contract/index.js'
 
 /** What a run fails with; message quotes the value, the hint is that of the code unless a better one is known. */
 export class AgentError extends Error {

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../core/shapes/index.js'
-import type { Kernel } from '../../../core/kernel/index.js'
+import type { Kernel } from '../../../core/contract/index.js'
 
 type AgentBlocks = Pick<Settings, 'context' | 'tools' | 'checkpoints' | 'telemetry' | 'subagents' | 'sessions'>
 /** The blocks of the settings that the agent reads, as far as its run is held to them. */

@@ -1,8 +1,8 @@
-import type { Io, Kernel } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/contract/index.js'
 import { difference, settingsDraft, settingsFile, writeDraft } from '../../lib/own_files/index.js'
 import { interactive, oneLine, pickOne, say } from '../../lib/terminal/index.js'
 import { agentSettings, messageOf } from '../base/index.js'
-import { modelChoices, type Model } from '../model/index.js'
+import { modelChoices, type Model } from '../providers/index.js'
 
 /**
  * The model that a person at the terminal picks where nobody has said one and several providers can be asked; their settings keep it. `undefined`

@@ -20,7 +20,8 @@ export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certifi
 export { agentItems, findAgents, namedAgent, childRights, type AgentDefinition, type AgentFault } from '../delegation/index.js'
 export { turnBounds } from '../loop/index.js'
 export { saidWhen } from '../schedule/index.js'
-export { findModel, modelChoices, uncountedModels, providerVariables, listModels, offeredModels, providerShown, signInOf } from '../model/index.js'
+export { listModels, offeredModels, signInOf } from '../model/index.js'
+export { findModel, modelChoices, uncountedModels, providerVariables, providerShown } from '../providers/index.js'
 export { atifOf, openResponsesOf, otelOf, outlineOf, tracePage, reduceLog, type Run } from '../records/index.js'
 export {
   adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy, turnsOf,

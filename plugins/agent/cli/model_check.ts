@@ -1,4 +1,4 @@
-import type { Kernel } from '../../../core/kernel/index.js'
+import type { Kernel } from '../../../core/contract/index.js'
 import { AgentError, type Usage } from '../base/index.js'
 import { chooseComponents } from '../components/index.js'
 import { Events } from '../events/index.js'

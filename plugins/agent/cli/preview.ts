@@ -1,5 +1,5 @@
 import { definedOnly } from '../../../core/shapes/index.js'
-import type { Io, Kernel } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/contract/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
 import { documentText, printable } from '../../lib/terminal/index.js'
 import { printFailure } from './print_failure.js'
@@ -12,7 +12,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
     import('../context/index.js'),
     import('../base/index.js'),
     import('../model/index.js'),
-    import('../model/index.js'),
+    import('../providers/index.js'),
     import('../base/index.js'),
     import('../schedule/index.js'),
   ])

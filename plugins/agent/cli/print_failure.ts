@@ -1,4 +1,4 @@
-import type { Io, Kernel } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/contract/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { AgentError, hintOf } from '../base/index.js'
 

@@ -1,4 +1,4 @@
-import type { Io, Kernel } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/contract/index.js'
 import { columns, documentText, printable } from '../../lib/terminal/index.js'
 import { chooseComponents, componentChoices, componentNames, runContextOf, type RunContext } from '../components/index.js'
 import { printFailure } from './print_failure.js'

@@ -1,5 +1,5 @@
 import { deadline, version } from '../../../core/system/index.js'
-import type { Io, Kernel } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/contract/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { AgentError, agentSettings, messageOf, type AgentSettings } from '../base/index.js'
 

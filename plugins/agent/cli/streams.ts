@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { fstatSync } from 'node:fs'
 import { block } from '../../../core/text/index.js'
-import type { Io } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
 import { documentText, say } from '../../lib/terminal/index.js'
 import { alarm, type EventSink } from '../base/index.js'
 

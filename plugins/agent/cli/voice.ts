@@ -1,4 +1,4 @@
-import type { Io } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
 import { growingTerminalText, paint } from '../../lib/terminal/index.js'
 import type { AgentOptions } from '../index.js'
 import type { ThreadEvent } from '../base/index.js'

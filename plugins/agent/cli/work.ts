@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { definedOnly } from '../../../core/shapes/index.js'
-import type { Io, Kernel } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/contract/index.js'
 import { fitTerminal, oneLine, say } from '../../lib/terminal/index.js'
 import { alarm, type EventSink, type RunOutcome } from '../base/index.js'
 import { countItem, type RunChanges } from '../events/index.js'

@@ -1,5 +1,5 @@
 import { ok, type Result } from '../../../core/shapes/index.js'
-import type { Io, Kernel } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/contract/index.js'
 import { valueLimit, valueText } from '../../lib/base/index.js'
 import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
 import { clock, random, seeded, textOfResult, traitsOfCall, type AgentProviders, type Component } from '../base/index.js'

@@ -1,4 +1,4 @@
-import type { Kernel, Provider } from '../../../core/kernel/index.js'
+import type { Kernel, Provider } from '../../../core/contract/index.js'
 import { AgentError, messageOf, type AgentProviders, type Component, type GivenComponents } from '../base/index.js'
 import { builtinComponents, defers, type ComponentContext } from './builtin.js'
 import { contextTable, type RunContext } from './contexts.js'

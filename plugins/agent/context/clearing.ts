@@ -1,5 +1,5 @@
 import { withoutValues } from '../../../core/text/index.js'
-import type { Kernel } from '../../../core/kernel/index.js'
+import type { Kernel } from '../../../core/contract/index.js'
 import { callsFolder } from '../../lib/state/index.js'
 import { meaningsIn, type AgentSettings, type CallPart, type ResultPart } from '../base/index.js'
 import { briefly } from '../events/index.js'

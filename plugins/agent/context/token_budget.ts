@@ -1,5 +1,5 @@
 import type { AgentSettings } from '../base/index.js'
-import type { Model } from '../model/index.js'
+import type { Model } from '../providers/index.js'
 
 /** How much fits, in tokens: an answer of `output`, and a request that is shortened beyond `soft` when a turn begins, beyond `hard` at once. */
 export interface TokenBudget {

@@ -1,5 +1,5 @@
 import { failure, type JsonObject, type Result } from '../../../core/shapes/index.js'
-import type { Approval } from '../../../core/kernel/index.js'
+import type { Approval } from '../../../core/contract/index.js'
 import { AgentError, messageOf, type ChildStatus, type RunOutcome, type ThreadItem } from '../base/index.js'
 import { agentsTool, reportTool } from './rights.js'
 import type { ChildPlan, DelegatingConversation, LivePart } from './types.js'

@@ -1,6 +1,6 @@
 import type { Mode, RightsLeft, SlotInfo } from '../../../core/shapes/index.js'
 import { stricterMode } from '../../../core/config/index.js'
-import type { Kernel } from '../../../core/kernel/index.js'
+import type { Kernel } from '../../../core/contract/index.js'
 import { leaves } from '../../../core/registry/index.js'
 import type { AgentDefinition } from './find.js'
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import type { Io } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
 import { oneLine, paint } from '../../lib/terminal/index.js'
 import { outcomeTable, type EventSink, type RunOutcome, type ThreadEvent, type ThreadItem } from '../base/index.js'
 

@@ -1,5 +1,6 @@
 import { AgentError, type AgentSettings } from '../base/index.js'
-import { costOf, type Model, type RequestContext } from '../model/index.js'
+import { costOf, type RequestContext } from '../model/index.js'
+import type { Model } from '../providers/index.js'
 import type { PaidConversation } from './cost.js'
 
 /** A budget cannot be held without a price. Throws VT_LLM_UNPRICED. */

@@ -1,4 +1,4 @@
-import type { Approval, Approved } from '../../../core/kernel/index.js'
+import type { Approval, Approved } from '../../../core/contract/index.js'
 import type { AgentProviders, Approve, CallPart, EventBody } from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ConversationApprovals } from '../session/index.js'

@@ -1,6 +1,6 @@
 import { definedOnly, fail, type Result } from '../../../core/shapes/index.js'
 import { shortLine } from '../../../core/text/index.js'
-import type { CallOptions } from '../../../core/kernel/index.js'
+import type { CallOptions } from '../../../core/contract/index.js'
 import { changesSince } from '../../lib/snapshots/index.js'
 import {
   callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, subjectOf, type CallPart, type CallTraits, type FactOf, type Meaning, type ModelText, type Msg, type ResultPart, type ThreadItem,

@@ -1,6 +1,6 @@
 import { findProgram, searchPath } from '../../../core/system/index.js'
 import { withoutValues } from '../../../core/text/index.js'
-import type { Approval, Approved } from '../../../core/kernel/index.js'
+import type { Approval, Approved } from '../../../core/contract/index.js'
 import { runShort } from '../../lib/process/index.js'
 import { uuidOf, type AgentSettings, type CallPart } from '../base/index.js'
 import { approvalOf, approvalsIn, removeApproval, writeApproval, type Conversation, type PendingApproval } from '../session/index.js'

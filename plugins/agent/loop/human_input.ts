@@ -1,4 +1,4 @@
-import type { Approved, CallOptions } from '../../../core/kernel/index.js'
+import type { Approved, CallOptions } from '../../../core/contract/index.js'
 import type { CallPart } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 

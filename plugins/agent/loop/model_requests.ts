@@ -1,7 +1,8 @@
 import { unlessAborted } from '../../lib/base/index.js'
 import { AgentError } from '../base/index.js'
 import { budgetOf, type PaidConversation } from '../ledger/index.js'
-import { connect, windowKey, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
+import { connect, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
+import { windowKey } from '../providers/index.js'
 import { imagesIn, loadImages } from '../session/index.js'
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])

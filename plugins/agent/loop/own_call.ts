@@ -1,5 +1,5 @@
 import type { JsonObject, Result } from '../../../core/shapes/index.js'
-import type { CallOptions } from '../../../core/kernel/index.js'
+import type { CallOptions } from '../../../core/contract/index.js'
 import { changesSince } from '../../lib/snapshots/index.js'
 import { isQuiet, meaningOf, type CallPart, type ModelText, type ThreadItem } from '../base/index.js'
 import type { Conversation } from '../session/index.js'

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import { merged } from './providers/entry.js'
-import type { Model } from './providers/facts.js'
+import { merged, type Model } from '../providers/index.js'
 
 interface Message extends JsonObject {
   role: string

@@ -1,8 +1,7 @@
 import { keepSecret } from '../../../core/text/index.js'
 import { createCredential, fixed, type Credential, type CredentialLookup } from '../auth/index.js'
 import { AgentError, type AgentProviders } from '../base/index.js'
-import type { ProviderSource } from './providers/entry.js'
-import { keyVariable } from './providers/provider.js'
+import { keyVariable, type ProviderSource } from '../providers/index.js'
 
 /** The credential of an entry: that of `auth`, else the key in its variable. Throws VT_LLM_AUTH for one that is asked for by name and not there. */
 export async function credentialOf({ entry, builtin }: ProviderSource, providers: AgentProviders, finding: CredentialLookup): Promise<Credential> {

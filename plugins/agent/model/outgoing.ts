@@ -2,7 +2,7 @@ import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageM
 import { definedOnly, type JsonObject, type ToolInfo } from '../../../core/shapes/index.js'
 import type { Msg } from '../base/index.js'
 import { promptOf, type ImagesOfRequest } from './prompt.js'
-import type { Model } from './providers/facts.js'
+import type { Model } from '../providers/index.js'
 import type { Read } from './stream.js'
 
 export interface ModelRequest {

@@ -3,7 +3,7 @@ import { AgentError, type AgentProviders, type Cause, type FinishReason, type Us
 import type { Credential } from '../auth/index.js'
 import { causeOf, Cut, ownFault, Stalled } from './failure.js'
 import { incoming, outgoing, type ModelRequest } from './outgoing.js'
-import type { Model } from './providers/facts.js'
+import type { Model } from '../providers/index.js'
 import type { Speech } from './speech.js'
 import { readAnswer, type Follower, type Read } from './stream.js'
 import { withTimeouts } from './timeouts.js'

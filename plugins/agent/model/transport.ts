@@ -4,8 +4,7 @@ import { AgentError } from '../base/index.js'
 import type { Credential } from '../auth/index.js'
 import { bounded } from './body.js'
 import { shaped } from './compat.js'
-import { addressFault, type ApiFormat } from './providers/entry.js'
-import type { Model } from './providers/facts.js'
+import { addressFault, type ApiFormat, type Model } from '../providers/index.js'
 
 type Fetch = typeof globalThis.fetch
 

@@ -2,7 +2,7 @@ import type { LanguageModelV3Usage } from '@ai-sdk/provider'
 import { estimateTokenCount } from 'tokenx'
 import { definedOnly } from '../../../core/shapes/index.js'
 import type { MessagePart, Msg, Usage } from '../base/index.js'
-import type { ModelFacts } from './providers/entry.js'
+import type { ModelFacts } from '../providers/index.js'
 
 export const noUsage: Usage = { input_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0, output_tokens: 0 }
 

@@ -1,6 +1,6 @@
 import { unlink } from 'node:fs/promises'
 import { writeState } from '../../../core/system/index.js'
-import type { Approved } from '../../../core/kernel/index.js'
+import type { Approved } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { ownFolder } from '../../lib/state/index.js'
 

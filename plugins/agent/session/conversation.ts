@@ -1,5 +1,5 @@
 import type { Mode, PreparedCall, Result, RightsLeft, ToolInfo } from '../../../core/shapes/index.js'
-import type { Approval, Approved, CallOptions, Kernel } from '../../../core/kernel/index.js'
+import type { Approval, Approved, CallOptions, Kernel } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { FileSnapshots } from '../../lib/snapshots/index.js'
 import type { AgentProviders, AgentSettings, Approve, CallPart, CompactTrigger, Fact, HarnessEvent, ResetTrigger, Store, TaskMemory, ThreadItem, TokenBreakdown, Told } from '../base/index.js'

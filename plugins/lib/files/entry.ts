@@ -1,5 +1,5 @@
 import { problem, VtError } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
 import type { Kept } from './history.js'
 import { missingPath } from './missing.js'

@@ -1,5 +1,5 @@
 import { problem, VtError, type Next } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../base/index.js'
 

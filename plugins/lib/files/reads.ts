@@ -1,4 +1,4 @@
-import type { Session } from '../../../core/kernel/index.js'
+import type { Session } from '../../../core/contract/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
 
 /** What a session knows of a file since it last read or wrote it: its content where it saw all of it, else which version it was. */

@@ -1,5 +1,5 @@
 import { VtError, type Call, type Notice } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import { contentHash, short } from '../base/index.js'
 import { missingParents, recorded } from './history.js'
 import { readsOf } from './reads.js'

@@ -1,5 +1,5 @@
 import { problem, VtError, type Next, type Notice } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat, Version } from '../../../core/workspace/index.js'
 import { contentHash, nextCall, short } from '../base/index.js'
 import { diffTexts } from './diff.js'

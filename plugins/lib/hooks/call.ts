@@ -1,5 +1,5 @@
 import type { Call, JsonObject } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import { groupsFor, matches, type HookEnvironment, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 import { hookInput, runHook, type HookOutput } from './run.js'
 import { hookWordsFor, type HookWord } from './words.js'

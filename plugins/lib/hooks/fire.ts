@@ -1,6 +1,6 @@
 import { toText } from '../../../core/text/index.js'
 import type { JsonObject, Mode } from '../../../core/shapes/index.js'
-import type { Kernel } from '../../../core/kernel/index.js'
+import type { Kernel } from '../../../core/contract/index.js'
 import { hookBlocks } from './brought.js'
 import { groupsFor, matches, type HookEnvironment, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 import { cutHookText, hookInput, runHook, specific, type HookOutput } from './run.js'

@@ -1,5 +1,5 @@
 import type { Call, Notice } from '../../../core/shapes/index.js'
-import type { Session } from '../../../core/kernel/index.js'
+import type { Session } from '../../../core/contract/index.js'
 
 const most = 1000
 

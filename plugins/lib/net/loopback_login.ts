@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deadline, environment, findProgram, searchPath, start } from '../../../core/system/index.js'
-import type { AdapterContext } from '../../../core/kernel/index.js'
+import type { AdapterContext } from '../../../core/contract/index.js'
 
 /** How long a user may take to sign in, in milliseconds. */
 const PATIENCE = 300_000

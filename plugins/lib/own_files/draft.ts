@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { inside, makeFolder, writeStateSync } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
-import type { Io } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
 import { oneLine, paint, printable } from '../terminal/index.js'
 
 /** A file of the user as it is and as it shall be; `undefined`: there is no file. */

@@ -1,5 +1,5 @@
 import { ok, problem, VtError, type Call, type Notice, type Result } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import { contentHash, short } from '../base/index.js'
 import { Changes, clip, countLines, diffOf, diffTexts, lossNotices, missingParents, readsOf, recorded } from '../files/index.js'
 import { parsePatch } from './parse.js'

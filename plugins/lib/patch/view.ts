@@ -1,5 +1,5 @@
 import { problem } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { Operation } from '../../../core/workspace/index.js'
 import { contentHash, recognise } from '../base/index.js'
 import { Changes, loadTarget, missingPath, refuseStale, type FileTarget } from '../files/index.js'

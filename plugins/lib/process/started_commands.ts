@@ -1,4 +1,4 @@
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 
 /** A command that takes input, as a person knows it. */
 export interface StartedCommand {

@@ -1,6 +1,6 @@
 import { toText } from '../../../core/text/index.js'
 import type { Call, JsonObject, SlotInfo } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import { propertiesOf } from '../../../core/registry/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { readCommand, type ParsedCommand } from '../shell/index.js'

@@ -1,5 +1,5 @@
 import type { RE2JS } from 're2js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import { slotRefusal } from '../base/index.js'
 import { gone, openToSearch } from './entries.js'
 import { filesBelow } from './enumerate.js'

@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs'
 import { VtError } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { EntryKind, EntryStat, FileOpener, Handle } from '../../../core/workspace/index.js'
 import { nameOf, nextCall, parentOf } from '../base/index.js'
 

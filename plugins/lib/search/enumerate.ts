@@ -1,5 +1,5 @@
 import { problem } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { cut, inPathOrder } from '../base/index.js'
 import { globFault } from '../globs/index.js'

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { ok, problem, type Call } from '../../../core/shapes/index.js'
-import type { Context, Handler } from '../../../core/kernel/index.js'
+import type { Context, Handler } from '../../../core/contract/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import {
   pluralized, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, slotRefusal, remarks,

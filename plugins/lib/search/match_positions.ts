@@ -1,4 +1,4 @@
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { slotRefusal } from '../base/index.js'
 import { lines } from '../process/index.js'

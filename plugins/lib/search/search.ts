@@ -1,5 +1,5 @@
 import { problem, type Next } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, cut, slotRefusal } from '../base/index.js'
 import { globFilter } from '../globs/index.js'

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { VtError } from '../../../core/shapes/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { EntryKind, Handle } from '../../../core/workspace/index.js'
 import { parentOf } from '../base/index.js'
 import { choose, globFilter, Ignoring, maxRules, ruleFiles } from '../globs/index.js'

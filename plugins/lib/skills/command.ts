@@ -1,4 +1,4 @@
-import type { Kernel, Offer } from '../../../core/kernel/index.js'
+import type { Kernel, Offer } from '../../../core/contract/index.js'
 import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Skill } from '../../../core/skills/index.js'
 import { nextCall } from '../base/index.js'

@@ -1,6 +1,6 @@
 import { basename, isAbsolute, join, relative } from 'node:path'
 import { fail, problem, type Call, type Result } from '../../../core/shapes/index.js'
-import type { Context, Session } from '../../../core/kernel/index.js'
+import type { Context, Session } from '../../../core/contract/index.js'
 import { parseSkill, type Skill, type SkillText } from '../../../core/skills/index.js'
 import { openWorkspace, type Handle, type Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../base/index.js'

@@ -1,6 +1,6 @@
 import type { Call, Next, Result } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
-import type { Session } from '../../../core/kernel/index.js'
+import type { Session } from '../../../core/contract/index.js'
 
 /** What is remembered of a call that was made before in this session, in this mode, with this very input. */
 export interface Seen {

@@ -1,5 +1,5 @@
 import { redactText, sameSize, settled } from '../../../core/text/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { Spool } from './spool.js'
 
 /** Longer than any secret that is waited for to be whole. */

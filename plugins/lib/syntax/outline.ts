@@ -1,7 +1,7 @@
 import { ok, type Call, type Notice, type Result } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import { visibleLine } from '../../../core/text/index.js'
-import type { Context } from '../../../core/kernel/index.js'
+import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
 import { byPath, parentOf, pluralized, nextCall, notice, remarks, some } from '../base/index.js'
 import { filesBelow, openToSearch, largestParsed, largestSearched, tooLargeToParse, type Listing } from '../search/index.js'

@@ -1,5 +1,5 @@
 import { shortLine } from '../../../core/text/index.js'
-import type { Approval, Approved, Io } from '../../../core/kernel/index.js'
+import type { Approval, Approved, Io } from '../../../core/contract/index.js'
 import { askAlone, line } from './terminal.js'
 
 /** Asks the person at the terminal whether a call may be made, and for how long a yes is meant where it can be remembered. */

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { nearest } from '../../../core/text/index.js'
-import type { Io } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
 import { pluralized } from '../base/index.js'
 import { helpWidth } from './slot_help.js'
 import { oneLine, say } from './terminal.js'

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import type { Io } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
 
 /** The words of a command line make no call; the message says why. */
 export class CallUsageError extends Error {}

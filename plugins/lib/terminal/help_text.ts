@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import type { Io, Kernel } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/contract/index.js'
 
 /** What `vtcode <verb> --help` prints; empty for a verb of others, of which nobody knows what it does with `--help`. */
 export async function helpText(kernel: Kernel, verb: string, io: Io): Promise<string> {

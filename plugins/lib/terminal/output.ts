@@ -1,5 +1,5 @@
 import { visibleJson } from '../../../core/text/index.js'
-import type { Io } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
 
 /** How a list is asked for; nothing said: text at a terminal, a JSON document elsewhere. */
 export interface OutputForm {

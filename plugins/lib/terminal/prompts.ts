@@ -1,4 +1,4 @@
-import type { Io, Kernel } from '../../../core/kernel/index.js'
+import type { Io, Kernel } from '../../../core/contract/index.js'
 import { successText } from '../base/index.js'
 import { deedsOf, personsPrompts, type PersonsPrompt } from '../skills/index.js'
 import { approver } from './approver.js'

@@ -1,4 +1,5 @@
-import type { Answers, Asker, Io, Question } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
+import type { Answers, Asker, Question } from '../../../core/shapes/index.js'
 import { askAlone, oneLine, paint } from './terminal.js'
 
 /** Puts questions to the person at the terminal, one after the other, on stderr; Escape and Ctrl-C decline them all. */

@@ -1,5 +1,5 @@
 import { redactText, visible, visibleLine } from '../../../core/text/index.js'
-import type { Io } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
 
 /** Text of others as a person may see it: the function that every text leaves by. */
 export { visible as printable } from '../../../core/text/index.js'

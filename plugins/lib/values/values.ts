@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { problem, VtError, type Contribution, type JsonObject, type Settings } from '../../../core/shapes/index.js'
 import { keepSecret, looksSecret, toText } from '../../../core/text/index.js'
-import type { AdapterContext } from '../../../core/kernel/index.js'
+import type { AdapterContext } from '../../../core/contract/index.js'
 import { requireStanding } from '../../../core/trust/index.js'
 import { printed as programOutput } from '../process/index.js'
 

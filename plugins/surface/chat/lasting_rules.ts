@@ -1,6 +1,6 @@
 import { userOf } from '../../../core/system/index.js'
 import type { Explanation, Kernel } from '../../../core/index.js'
-import type { Approval } from '../../../core/kernel/index.js'
+import type { Approval } from '../../../core/contract/index.js'
 import { allowedHere } from '../../lib/own_files/index.js'
 import { parseRule } from '../../lib/rules/index.js'
 

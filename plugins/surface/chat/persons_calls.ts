@@ -1,5 +1,5 @@
 import type { JsonObject, Result } from '../../../core/shapes/index.js'
-import type { CallOptions } from '../../../core/kernel/index.js'
+import type { CallOptions } from '../../../core/contract/index.js'
 import type { Sitting } from './sitting.js'
 
 /** A call that the person makes by hand, in the session of the conversation; rules and questions hold for it as for any other, and no model hears of it. */

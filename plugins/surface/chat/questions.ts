@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../core/shapes/index.js'
-import type { Answers, Approval, Approved, Asker } from '../../../core/kernel/index.js'
+import type { Answers, Asker, JsonObject } from '../../../core/shapes/index.js'
+import type { Approval, Approved } from '../../../core/contract/index.js'
 import type { Kernel } from '../../../core/index.js'
 import type { Overlay, UiEvent, UiHandle } from '../../tui/index.js'
 import { callBlocks } from './changes.js'

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import type { Io } from '../../../core/kernel/index.js'
+import type { Io } from '../../../core/contract/index.js'
 import type { UiHandle } from '../../tui/index.js'
 
 /** The streams of a face on the screen: what is written there becomes lines of the transcript, and who wants the terminal alone gets it. */

@@ -5,10 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { loadSettings } from '../../../build/core/config/index.js'
-import { digestOf, itemFor, itemForConfig, itemForValue, treeDigest, treesOnce } from '../../../build/core/trust/index.js'
+import { digestOf, itemFor, itemForConfig, itemForValue, openTrust, treeDigest, treesOnce } from '../../../build/core/trust/index.js'
 import { discoverManifests } from '../../../build/core/manifests/index.js'
-import { consentItems } from '../../../build/core/kernel/index.js'
-import { openTrust } from '../../../build/core/trust/index.js'
+import { consentItems } from '../../../build/core/generation/index.js'
 
 let space: TempWorkspace
 let home: string

@@ -3,7 +3,7 @@ import { inside } from '../system/index.js'
 import type { Skill } from '../skills/index.js'
 import { treeDigest } from '../trust/index.js'
 import type { Generation } from './generation.js'
-import type { SkillActivation } from './plugin_types.js'
+import type { SkillActivation } from '../contract/index.js'
 
 /** The parts of the kernel that activating a skill needs. */
 export interface Turn {

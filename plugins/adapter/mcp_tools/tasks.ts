@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { isObject } from '../../../core/shapes/index.js'
 import { shortLine } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
-import { asItCame } from './wire.js'
+import { asItCame } from '../mcp_transport/wire.js'
 
 interface Task {
   taskId: string

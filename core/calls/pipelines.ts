@@ -2,7 +2,7 @@ import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
 import { firstLine, quotedReason, resultFault, texts, jsonGrowth, jsonSize, VtError, type Call, type Contribution, type Result, type Waits } from '../shapes/index.js'
 import { outcomeWithin, whenKnown, withTimeout } from '../system/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
-import type { Answer, Answerer, Approval, Compactor, Objection, Policy, Verdict } from './plugin_types.js'
+import type { Answer, Answerer, Approval, Compactor, Objection, Policy, Verdict } from '../contract/index.js'
 
 /** The three pipelines of one generation, in the order a call meets them. */
 export interface Pipelines {

@@ -3,8 +3,7 @@ import { firstLine, problem, VtError, type Contribution, type JsonObject, type S
 import { importOwn, moduleOf, withTimeout } from '../system/index.js'
 import { adapterOf } from '../registry/index.js'
 import { importForeign, onceWhole } from '../trust/index.js'
-import type { Adapter, AdapterContext } from './plugin_types.js'
-import { watchUncaught, type OnFault } from './uncaught.js'
+import { watchUncaught, type Adapter, type AdapterContext, type OnFault } from '../contract/index.js'
 
 type Export = (...args: any[]) => any
 

@@ -3,9 +3,8 @@ import { inert } from '../text/index.js'
 import type { Registry } from '../registry/index.js'
 import { waitedFor, type CallRun } from './context.js'
 import { isQuestion, reasonsOf, worse, type Judge, type Pipelines } from './pipelines.js'
-import type { Approval, Objection, Verdict } from './plugin_types.js'
+import type { Approval, Approved, Explanation, Objection, Verdict } from '../contract/index.js'
 import { failed } from './refused.js'
-import type { Approved, Explanation } from './types.js'
 
 /** The failure for a verdict, after the question where the verdict is `ask`; nothing when the call may run. */
 export async function judge(registry: Registry, call: Call, run: CallRun, judged: Verdict | undefined, standIn: Pipelines['answer']): Promise<Failure | undefined> {

@@ -2,10 +2,9 @@ import { deepFreeze, problem, visibleAsker, visibleClient, type Call, type Contr
 import { blocksOf, optionsOf, type LazyAbort } from '../system/index.js'
 import { redactText, visible, visibleProgress } from '../text/index.js'
 import { readRequest, type CallArguments, type CallRequest } from '../input/index.js'
-import type { OpenWorkspace, Workspace } from '../workspace/index.js'
-import type { ContextServices } from './context_services.js'
-import type { Context, Host, Judged, LessRights, LogLevel, Progress, SandboxUse, Session } from './plugin_types.js'
-import type { CallOptions } from './types.js'
+import type { Workspace } from '../workspace/index.js'
+import type { ContextServices } from '../generation/index.js'
+import type { CallOptions, Context, Host, Judged, LessRights, LogLevel, Progress, SandboxUse, Session } from '../contract/index.js'
 
 /** The sessions of a kernel: state that outlives a call, by id. */
 export class KernelSessions {

@@ -1,12 +1,10 @@
-import { deadline } from '../../../../core/system/index.js'
-import { toText } from '../../../../core/text/index.js'
-import type { Kernel } from '../../../../core/kernel/index.js'
-import { AgentError, messageOf, readLimited, type AgentProviders } from '../../base/index.js'
-import { accessTo } from '../connect.js'
-import { keyHeaders, transport } from '../transport.js'
-import type { ProviderSource } from './entry.js'
-import { buildModel, type Model } from './facts.js'
-import { firstModels, isReady, keyVariable, knownModels, mostOfOne, providerSources } from './provider.js'
+import { deadline } from '../../../core/system/index.js'
+import { toText } from '../../../core/text/index.js'
+import type { Kernel } from '../../../core/contract/index.js'
+import { AgentError, messageOf, readLimited, type AgentProviders } from '../base/index.js'
+import { accessTo } from './connect.js'
+import { keyHeaders, transport } from './transport.js'
+import { buildModel, firstModels, isReady, keyVariable, knownModels, mostOfOne, providerSources, type Model, type ProviderSource } from '../providers/index.js'
 
 export interface Listed {
   models: Model[]

@@ -14,9 +14,7 @@ import { consentItems } from './consent.js'
 import type { ContextServices } from './context_services.js'
 import { hooksOf, unknownEvents, type HookGroups } from './lifecycle_hooks.js'
 import { createLoader, type Loader } from './loader.js'
-import type { Adapter, Host, AdapterContext } from './plugin_types.js'
-import type { KernelOptions } from './types.js'
-import type { OnFault } from './uncaught.js'
+import type { Adapter, AdapterContext, Host, KernelOptions, OnFault } from '../contract/index.js'
 
 /** One immutable set of settings, slots and modules; a call belongs to exactly one. */
 export interface Generation {

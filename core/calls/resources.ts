@@ -1,8 +1,7 @@
 import { optionsOf, withTimeout } from '../system/index.js'
 import { offeredInput, type Registry } from '../registry/index.js'
-import type { ContextServices } from './context_services.js'
-import type { Loader } from './loader.js'
-import type { Complete, Offer, Provider } from './plugin_types.js'
+import type { ContextServices, Loader } from '../generation/index.js'
+import type { Complete, Offer, Provider } from '../contract/index.js'
 
 /** Values that a completion offers at most, and the milliseconds that it may take. */
 const [MAX_VALUES, LIMIT_MS] = [100, 2_000]

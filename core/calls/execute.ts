@@ -2,10 +2,9 @@ import { firstLine, notApplied, plainAnswer, problem, resultFault, strangersErro
 import { isPromise, moduleOf, Semaphore } from '../system/index.js'
 import { outputCheck, type OutputCheck } from '../schema/index.js'
 import { contextOf, type CallRun } from './context.js'
-import type { Generation } from './generation.js'
+import type { Generation } from '../generation/index.js'
 import type { Taps } from './pipelines.js'
-import type { Answerer, Compactor, Handler, Policy } from './plugin_types.js'
-import type { OnFault } from './uncaught.js'
+import type { Answerer, Compactor, Handler, OnFault, Policy } from '../contract/index.js'
 
 const DEFAULT_SECONDS = 60
 const DEFAULT_CONCURRENCY = 8

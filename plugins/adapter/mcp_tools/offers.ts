@@ -4,10 +4,10 @@ import { cutText } from '../../../core/documents/index.js'
 import { problem, VtError, type Contribution, type Effect, type AdapterContext, type JsonObject, type Schema, type Settings } from '../../../core/index.js'
 import { toolDigest, type KeptServer, type KeptTool, type ServerOffers } from '../../lib/state/index.js'
 import { changed, noted } from './changes.js'
-import { isRemote, type Asked, type Definition } from './definition.js'
+import { isRemote, type Asked, type Definition } from '../mcp_client/definition.js'
 import { globs } from './globs.js'
 import { wireNames, type Named, type WireName } from './names.js'
-import { holdServer } from './pool.js'
+import { holdServer } from '../mcp_client/pool.js'
 import { foreignSchema, unfit } from './schema.js'
 
 /** A slot of a server: a tool, a prompt, or the tool for its resources. */

@@ -3,9 +3,9 @@ import { isObject } from '../../../core/shapes/index.js'
 import { shortLine, toText } from '../../../core/text/index.js'
 import { ok, type Context, type JsonObject, type Result } from '../../../core/index.js'
 import { told } from './answer.js'
-import { pagesOf } from './lists.js'
+import { pagesOf } from '../mcp_client/lists.js'
 import type { TaskLimits } from './tasks.js'
-import { asItCame } from './wire.js'
+import { asItCame } from '../mcp_transport/wire.js'
 
 /** How many resources and templates one list tells of. */
 const most = 500

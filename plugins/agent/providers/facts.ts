@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { JsonObject } from '../../../../core/shapes/index.js'
-import { programFile } from '../../../../core/system/index.js'
+import type { JsonObject } from '../../../core/shapes/index.js'
+import { programFile } from '../../../core/system/index.js'
 import { merged, type ApiFormat, type Compat, type ModelFacts, type Profile, type ProviderEntry, type ProviderSource } from './entry.js'
 
 /** One model of one provider, ready to be asked. */

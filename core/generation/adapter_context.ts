@@ -1,8 +1,7 @@
 import { fromError, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings, type Waits } from '../shapes/index.js'
 import { blocksOf, dataFolder, moduleOf, optionsOf } from '../system/index.js'
 import { effectsOf, type Registry } from '../registry/index.js'
-import type { AdapterContext } from './plugin_types.js'
-import type { OnFault } from './uncaught.js'
+import type { AdapterContext, OnFault } from '../contract/index.js'
 
 /** What an adapter left to be done when it is needed. */
 export interface Later {

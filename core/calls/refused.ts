@@ -1,6 +1,6 @@
 import { failure, firstLine, notApplied, problem, VtError, type Failure, type Result, type SlotInfo } from '../shapes/index.js'
 import { answerAs, effectsOfName, withExample, type CallTarget } from '../input/index.js'
-import type { Generation } from './generation.js'
+import type { Generation } from '../generation/index.js'
 
 // What is told of a call that was refused before it was checked.
 

@@ -1,7 +1,7 @@
 import { toText } from '../../../core/text/index.js'
 import type { Contribution, AdapterContext, Settings } from '../../../core/index.js'
-import { circle, definitionOf, keptServer, leftAlone, startFailure, type Asked } from './definition.js'
-import { Failures } from './failures.js'
+import { circle, definitionOf, keptServer, leftAlone, startFailure, type Asked } from '../mcp_client/definition.js'
+import { Failures } from '../mcp_client/failures.js'
 import { globs } from './globs.js'
 
 /** Returns what every server offers. What only asking a server needs is loaded with the first. */

@@ -4,12 +4,12 @@ import { problem, type AdapterContext, type Call, type Context, type Contributio
 import { toolDigest } from '../../lib/state/index.js'
 import { toolError, toolResult } from './answer.js'
 import { changed, requireAgreed } from './changes.js'
-import { definitionOf, keptServer, startFailure } from './definition.js'
-import { holdServer } from './pool.js'
+import { definitionOf, keptServer, startFailure } from '../mcp_client/definition.js'
+import { holdServer } from '../mcp_client/pool.js'
 import { promptResult, resourcesResult } from './reading.js'
-import type { Connection } from './server.js'
+import type { Connection } from '../mcp_client/server.js'
 import { callAsTask, resultOf, taskIn, type TaskLimits } from './tasks.js'
-import { asItCame, came } from './wire.js'
+import { asItCame, came } from '../mcp_transport/wire.js'
 
 /** What of a server a manifest means: one tool, one prompt, or its resources. */
 interface Target {

@@ -7,14 +7,12 @@ import {
 import { exampleFor, reaches } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { explanation, judge } from './approve.js'
-import { callRights, narrow, type CallRights } from './call_rights.js'
+import { callRights, narrow, type CallOptions, type CallRights, type Explanation, type OnFault } from '../contract/index.js'
 import { callerOf, type CallRun, type Held, type KernelSessions } from './context.js'
 import { execution } from './execute.js'
-import type { Generation } from './generation.js'
+import type { Generation } from '../generation/index.js'
 import type { Pipelines } from './pipelines.js'
 import { asFailure, couldChange, failed, nobody, withWayOn } from './refused.js'
-import type { CallOptions, Explanation } from './types.js'
-import type { OnFault } from './uncaught.js'
 
 const MAX_DEPTH = 4
 const RETIRE_MS = 60_000

@@ -1,6 +1,6 @@
 import type { Contribution, Effect, Settings } from '../shapes/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
-import type { Host } from './plugin_types.js'
+import type { Host } from '../contract/index.js'
 
 /** The services that a generation supplies to every context. */
 export interface ContextServices {

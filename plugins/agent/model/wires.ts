@@ -1,7 +1,6 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
-import { stand_in } from '../transport.js'
-import type { ApiFormat } from './entry.js'
-import type { Model } from './facts.js'
+import { stand_in } from './transport.js'
+import type { ApiFormat, Model } from '../providers/index.js'
 import type { ClientContext, Fetch } from './module.js'
 
 /** The wire formats, each spoken by a library that is loaded when it is first needed. */

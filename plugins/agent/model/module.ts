@@ -1,10 +1,9 @@
-import { definedOnly } from '../../../../core/shapes/index.js'
-import { toText } from '../../../../core/text/index.js'
+import { definedOnly } from '../../../core/shapes/index.js'
+import { toText } from '../../../core/text/index.js'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
-import { AgentError, messageOf } from '../../base/index.js'
-import type { Resolve } from '../../auth/index.js'
-import type { ProviderSource } from './entry.js'
-import type { Model } from './facts.js'
+import { AgentError, messageOf } from '../base/index.js'
+import type { Resolve } from '../auth/index.js'
+import type { Model, ProviderSource } from '../providers/index.js'
 
 /** What a module yields while a model answers; one `finish` or `error` ends it. */
 type Part =

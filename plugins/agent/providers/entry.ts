@@ -1,6 +1,6 @@
-import { isObject, type Contribution, type JsonObject, type Settings } from '../../../../core/shapes/index.js'
-import type { Provider } from '../../../../core/kernel/index.js'
-import { authType, type Auth } from '../../auth/index.js'
+import { isObject, type Contribution, type JsonObject, type Settings } from '../../../core/shapes/index.js'
+import type { Provider } from '../../../core/contract/index.js'
+import { authType, type Auth } from '../auth/index.js'
 
 type Declared = Settings['custom_providers'][number]
 export type ApiFormat = Exclude<NonNullable<Declared['api_format']>, 'auto'> | 'module'

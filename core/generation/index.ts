@@ -1,0 +1,6 @@
+export { consentItems } from './consent.js'
+export type { ContextServices } from './context_services.js'
+export { buildGeneration, type Generation, type GenerationSources } from './generation.js'
+export type { Loader } from './loader.js'
+export { newlyBroken, reloadObjection } from './reload_guard.js'
+export { ActivatedSkills } from './skill_tools.js'
