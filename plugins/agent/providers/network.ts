@@ -4,7 +4,7 @@ import type { Agent } from 'undici'
 import { definedOnly } from '../../../core/shapes/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { AgentError, messageOf } from '../base/index.js'
-import type { ProviderSource } from '../providers/index.js'
+import type { ProviderSource } from './entry.js'
 
 type Fetch = typeof globalThis.fetch
 
