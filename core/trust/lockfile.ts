@@ -80,7 +80,7 @@ export interface LockVerifier {
    * where its files differ from those.
    */
   verify(contribution: Contribution): AgreedFiles | undefined
-  /** The reason why a plugin folder is disabled; a folder that was never installed may be present and be read. */
+  /** Returns why a plugin folder is disabled; a folder that was never installed may be read. */
   fault(root: string): VtError | undefined
   /** The plugins that the user installed and that are missing. */
   gone(): { name: string; error: VtError; judges: boolean }[]

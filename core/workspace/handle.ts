@@ -63,7 +63,7 @@ interface Named {
 }
 const byName = (a: Named, b: Named): number => (a.name < b.name ? -1 : 1)
 
-/** A folder that takes more bytes itself holds so many names that all of them at once are too many. */
+/** A folder of more bytes holds too many names to read all at once. */
 const vastFolder = 4 * 1024 * 1024
 
 function namesIn({ ref, fd }: Pick<Directory, 'ref' | 'fd'>, most: number): Named[] {
@@ -82,7 +82,7 @@ function firstNamesIn(ref: string, most: number, encoding: 'utf8' | 'buffer' = '
   // That names may come as bytes is not in the types.
   const folder = opendirSync(ref, { encoding: encoding as BufferEncoding, bufferSize: 1024 })
   try {
-    // With its kind behind a NUL, which stands before all that a name may hold, each is one text, and sorted sooner than by a function.
+    // With its kind after a NUL, which sorts before any name, each entry is one text that sorts fast.
     const named: string[] = []
     /** No name behind this one is among the first. */
     let last: string | undefined
@@ -184,7 +184,7 @@ class Opened implements Handle {
     return file && opened(path, below(this.resolved, name), folder.at(name), file)
   }
 
-  // A read that runs would go on with the number of a descriptor that may be another file's by then.
+  // An active read would continue with a descriptor that may belong to another file.
   async close(): Promise<void> {
     if (this.closed) return
     this.closed = true

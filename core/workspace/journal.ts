@@ -56,7 +56,7 @@ export async function transact(files: Files, whole: Files, operations: readonly 
   return await carryOutAll(files, operations, home)
 }
 
-/** Completes what was left committed, and drops what was not; a change that is being made is waited for. Throws VT_PATCH_RECOVERY. */
+/** Completes committed changes and drops others; waits for a change that is active. Throws VT_PATCH_RECOVERY. */
 export async function recover(files: Files): Promise<void> {
   try {
     if ((await journals(files)).length === 0) return
@@ -141,7 +141,7 @@ async function refuseOther(files: Files, path: string, over: 'nothing' | Version
   if (over !== 'nothing' && now !== over.sha256) throw problem('VT_FILE_STALE', { path: shownPath(path) })
 }
 
-/** The journals of ours. What else lies there may have come with a repository: it is completed and dropped by nobody, and stops nobody. */
+/** Returns our own journals. Others may have come with a repository: they are ignored. */
 async function journals(files: Files): Promise<string[]> {
   const stat = await files.stat(folder)
   if (!stat) return []

@@ -34,7 +34,7 @@ export class WorkspaceReading {
   /** Hides files from whoever is given this view. */
   protected isHidden?: (path: string) => boolean
 
-  /** The same workspace for readers who do not see some files: they are not opened, not named and not carried elsewhere. */
+  /** Returns a view without some files: they are neither opened nor named nor moved. */
   filtered(isHidden: (path: string) => boolean): this {
     const view = Object.create(this) as this
     view.isHidden = isHidden
@@ -49,7 +49,7 @@ export class WorkspaceReading {
   /** What this is a view of for one call: what another call left unfinished is completed through it, whatever this one named. */
   protected whole?: this
 
-  /** The same workspace for one call: what the call named leads where it led when it was judged, or nowhere. */
+  /** Returns a view for one call, in which judged paths lead where they led when they were judged, or nowhere. */
   holding(places: readonly Place[] | undefined, passCommit: CommitPoint): this {
     const view = Object.create(this) as this
     view.whole = this
@@ -58,7 +58,7 @@ export class WorkspaceReading {
     return view
   }
 
-  /** The same workspace where these paths, and the folders on the way to each, are themselves: a link that came in the way leads nowhere. */
+  /** Returns a view in which these paths and the folders above them are no links: a later link leads nowhere. */
   asNamed(paths: readonly string[]): this {
     const ways = new Set(paths.flatMap((path) => segments(path).map((_, index, names) => names.slice(0, index + 1).join('/'))))
     return this.holding([...ways].map((path) => ({ given: path, resolved: path, entry: path })), () => {})
@@ -109,7 +109,7 @@ export class WorkspaceReading {
     return resolved
   }
 
-  /** Where a path leads, and where its last name itself stands: one walk says both, unless that is a link. */
+  /** Returns where a path leads and where its last name is; one walk finds both unless that is a link. */
   lead(path: string): { resolved: string; entry: string } {
     const asked = this.normalize(path)
     let isLink = false

@@ -25,11 +25,11 @@ export interface Handle extends AsyncDisposable {
   readonly ref: string
   /** Reads at most `length` bytes at `offset`, into `reused` if it is given; fewer only at the end of the file. */
   read(offset: number, length: number, reused?: Buffer): Promise<Buffer>
-  /** What is in a directory, in code-unit order; names that are not UTF-8 carry `\xHH` escapes. `most` may leave out all behind the first so many. */
+  /** What is in a directory, in code-unit order; names that are not UTF-8 carry `\xHH` escapes. `most` limits their number. */
   names(most?: number): { name: string; kind: EntryKind }[]
   /** A directory inside this one, by its name; a link is not followed. Throws VT_PATH_*. */
   enter(name: string): Handle
-  /** A regular file in this directory, by its name; `undefined` for whatever else stands there, be it a link. Throws VT_PATH_*. */
+  /** Opens a regular file of this directory; `undefined` for anything else, links included. Throws VT_PATH_*. */
   file(name: string): Handle | undefined
   close(): Promise<void>
 }

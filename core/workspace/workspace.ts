@@ -21,7 +21,7 @@ export interface OpenWorkspace extends Workspace, Pick<WorkspaceReading, 'lead'>
   filtered(isHidden: (path: string) => boolean): OpenWorkspace
   /** A view for one call: its `places`, if anybody judged them, lead where they led then. Throws VT_FILE_STALE later. */
   holding(places: readonly Place[] | undefined, passCommit: CommitPoint): OpenWorkspace
-  /** A view in which these paths, and the folders on the way to each, are themselves. Throws VT_FILE_STALE for one that a link leads elsewhere. */
+  /** Returns a view in which these paths and the folders above them are no links. Throws VT_FILE_STALE for a link. */
   asNamed(paths: readonly string[]): OpenWorkspace
   /** What lay among our own state and was put aside: where it was and where it is now. */
   readonly foreign: Map<string, string>
@@ -216,7 +216,7 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
     }
   }
 
-  /** Gone at once under its name, and back should the disk not confirm it; what it holds is removed afterwards. */
+  /** Removes the name at once and restores it if the disk refuses; removes the contents afterwards. */
   private takeAway(spot: Spot, path: string): void {
     const { directory, name } = spot
     if (spot.entry!.stats.isDirectory()) measure(directory, name, path)

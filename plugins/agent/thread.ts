@@ -188,7 +188,7 @@ export class Thread implements LoopConversation {
     return this.last
   }
 
-  /** What waits: first what people said, then what begins by itself, then what the harness goes on with, then what agents report. */
+  /** Returns the next input: of people, of schedules, of the harness, of agents, in this order. */
   private async upNext(signal: AbortSignal): Promise<Msg | undefined> {
     const { owed } = this.state
     const waiting = (await this.queue.next()) ?? (await this.tasks.next()) ?? (owed === undefined ? undefined : ({ role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' } as const))
@@ -222,7 +222,7 @@ export class Thread implements LoopConversation {
     return { outcome: 'failed', text: '', failure: new AgentError('VT_PROMPT_BLOCKED', `A lifecycle hook refused the input: ${reason}`) }
   }
 
-  /** Emits the end of the run, the last event of all: where that cannot be written, the run has failed. */
+  /** Emits the end of the run as its last event; the run fails if it cannot be written. */
   async finish(): Promise<RunOutcome> {
     await this.delegation.ends()
     const { outcome } = this.last
@@ -271,7 +271,7 @@ export class Thread implements LoopConversation {
     return { session_id: this.session_id, subtype, usage: this.costs.run.usage, total_cost_usd: this.costs.run.cost, num_turns: this.turns }
   }
 
-  /** Waits for what is being written, and lets go of the session. Throws VT_SESSION_WRITE where that could not be written. */
+  /** Waits for pending writes and releases the session. Throws VT_SESSION_WRITE if a write fails. */
   async close(): Promise<void> {
     await Promise.allSettled([this.delegation.ends().then(() => this.delegation.left()), this.tail])
     const { outcome } = this.last

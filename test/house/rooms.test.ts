@@ -117,7 +117,7 @@ describe('a folder with those above it', () => {
 
 describe('text', () => {
   it('of what strangers sent is made by toText: `String` throws at `{"toString": 1}`', () => {
-    const readers = /^(?:core\/(?:input|registry|manifests)|plugins\/(?:adapter|agent\/(?:auth|model)|lib\/(?:hooks|rules|values)|surface\/(?:mcp|plugins)))\//
+    const readers = /^(?:core\/(?:input|registry|manifests)|plugins\/(?:adapter|agent\/(?:auth|model|providers)|lib\/(?:hooks|rules|shell|values)|surface\/(?:mcp|plugins)))\//
     expect(sources.filter((file) => readers.test(file) && /(?<![\w.])String\(|\.map\(String\)/.test(textOf(file)))).toEqual([])
   })
 })
@@ -140,12 +140,12 @@ describe('every room', () => {
 
 /** Rooms over their limit, in kB. */
 const largeRooms: Record<string, number> = {
-  'core/workspace': 96,
-  'plugins/agent/finish': 103,
+  'core/workspace': 95,
+  'plugins/agent/finish': 102,
   'plugins/agent/records': 94,
   'plugins/agent/session': 109,
   'plugins/lib/search': 82,
-  'plugins/surface/chat': 98,
+  'plugins/surface/chat': 97,
   'plugins/surface/mcp': 84,
   'plugins/surface/plugins': 137,
   'plugins/tui': 99,
@@ -155,25 +155,24 @@ const largeRooms: Record<string, number> = {
 const largeFiles: Record<string, number> = {
   'core/shapes/errors.ts': 15.9,
   'core/config/settings.ts': 12.5,
-  'core/calls/call.ts': 14.4,
+  'core/calls/call.ts': 14.3,
   'core/generation/generation.ts': 15.5,
   'core/manifests/discover.ts': 14.8,
   'core/manifests/locations.ts': 13.8,
   'core/registry/bind.ts': 15.7,
   'core/registry/registry.ts': 13.2,
-  'core/workspace/reading.ts': 12.7,
-  'core/workspace/workspace.ts': 12.3,
+  'core/workspace/reading.ts': 12.6,
+  'core/workspace/workspace.ts': 12.2,
   'plugins/adapter/isolated/plugin_process.ts': 13.3,
   'plugins/adapter/mcp_client/server.ts': 13.4,
-  'core/trust/lockfile.ts': 12.1,
-  'plugins/agent/context/instructions.ts': 15.7,
-  'plugins/agent/delegation/delegation.ts': 14.1,
-  'plugins/agent/finish/finish.ts': 12.9,
+  'plugins/agent/context/instructions.ts': 15.6,
+  'plugins/agent/delegation/delegation.ts': 14,
+  'plugins/agent/finish/finish.ts': 12.8,
   'plugins/agent/finish/planned_task.ts': 13.6,
   'plugins/agent/loop/turn.ts': 13.4,
-  'plugins/agent/providers/provider.ts': 15.8,
+  'plugins/agent/providers/provider.ts': 15.7,
   'plugins/agent/records/reduce.ts': 15.3,
-  'plugins/agent/thread.ts': 15.3,
+  'plugins/agent/thread.ts': 15.1,
   'plugins/lib/search/search.ts': 12.4,
   'plugins/surface/plugins/indexes.ts': 13.5,
   'plugins/surface/plugins/install.ts': 17.5,

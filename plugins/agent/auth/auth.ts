@@ -18,7 +18,7 @@ export async function createCredential(
   providers: AgentProviders,
   { resolve, workspace, home }: CredentialLookup,
 ): Promise<Credential> {
-  const value = async (key: string) => {
+  const value = async (key: keyof Auth) => {
     const text = await resolve(auth[key], `auth.${key}`)
     keepSecret(text, provider)
     return text

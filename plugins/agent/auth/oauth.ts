@@ -115,7 +115,7 @@ async function runCodeFlow(login: SignIn, workspace: string, signal: AbortSignal
     const page = new URL(auth.authorization_url!)
     const [state, redirect_uri, code_verifier] = [back.state(), back.url, generateRandomCodeVerifier()]
     const code_challenge = await calculatePKCECodeChallenge(code_verifier)
-    const request = { response_type: 'code', ...client, redirect_uri, state, ...scopeOf(auth) }
+    const request = { response_type: 'code', ...client, redirect_uri, state, ...readScope(auth) }
     const challenge = { code_challenge, code_challenge_method: 'S256' }
     for (const [name, value] of Object.entries({ ...request, ...challenge })) page.searchParams.set(name, value)
     showPage(page, provider, { env: providers.env, workspace })
@@ -134,7 +134,7 @@ async function runDeviceFlow(login: SignIn, signal: AbortSignal): Promise<Token>
   const { auth, provider, providers: { clock } } = login
   const { deviceAuthorizationRequest, processDeviceAuthorizationResponse } = await import('oauth4webapi')
   const [server, client, key, options] = await openClient(login)
-  const response = await deviceAuthorizationRequest(server, client, key, scopeOf(auth), options)
+  const response = await deviceAuthorizationRequest(server, client, key, readScope(auth), options)
   const answer = await processDeviceAuthorizationResponse(server, client, response)
   const { device_code, user_code, verification_uri, expires_in, interval = 5 } = answer
   process.stderr.write(`vtcode: sign in to ${provider}: type ${oneLine(user_code)} at ${oneLine(verification_uri)}\n`)
@@ -181,7 +181,7 @@ function explain(login: SignIn, error: unknown): AgentError {
   return refuse(login, code === undefined ? messageOf(error) : `the server says ${answer}`)
 }
 
-const scopeOf = ({ scopes }: Auth): Record<string, string> => (scopes?.length ? { scope: scopes.join(' ') } : {})
+const readScope = ({ scopes }: Auth): Record<string, string> => (scopes?.length ? { scope: scopes.join(' ') } : {})
 
 function openStore({ provider, base_url, auth, home }: SignIn): TokenStore<StoredToken> {
   const place = base_url === '' ? '' : new URL(base_url).origin

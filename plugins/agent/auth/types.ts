@@ -1,23 +1,8 @@
-import type { JsonObject } from '../../../core/shapes/index.js'
+import type { Settings } from '../../../core/shapes/index.js'
 
 /** How a provider wants its requests authorized, as the settings declare it. */
-export interface Auth extends JsonObject {
-  type?: 'none' | 'bearer' | 'header' | 'query' | 'basic' | 'command' | 'oauth' | 'aws_sigv4'
-  name?: string
-  command?: string
-  args?: string[]
-  cwd?: string
-  timeout_ms?: number
-  refresh_interval_ms?: number
-  authorization_url?: string
-  token_url?: string
-  client_id?: string
-  scopes?: string[]
-  device?: string
-  region?: string
-  profile?: string
-  service?: string
-}
+export type Auth = NonNullable<Settings['custom_providers'][number]['auth']>
+
 /** Returns the type of an `auth`; a command alone implies its type. */
 export const authType = ({ type, command }: Auth): Auth['type'] => type ?? (command === undefined ? undefined : 'command')
 

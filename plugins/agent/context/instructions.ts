@@ -64,7 +64,7 @@ const isOfWorkspace = (kernel: Kernel, key: 'instruction_files' | 'project_doc_f
 
 const markdown = /\.(?:md|mdc|markdown)$/i
 
-/** The instructions of the folders on the way to a path, below the root, that were not shown before; outermost first. */
+/** Returns new instructions of the folders between the root and a path; outermost first. */
 export async function nestedInstructions(kernel: Kernel, workspace: Workspace, settings: AgentSettings['agent'], path: string, shown: Set<string>): Promise<Instructions[]> {
   const judge = judgeOf(kernel)
   const names = namesOf(kernel, settings)
@@ -170,7 +170,7 @@ async function ownFile(path: string, home: string, kernel: Kernel): Promise<Inst
   })
 }
 
-/** Files outside of the workspace have no calls; the rules that hide files from tools speak about them all the same. */
+/** Applies the rules that hide files to a file outside of the workspace, for which there are no calls. */
 function refuseHidden({ settings, inspection: { env } }: Kernel, file: string): void {
   if (hiddenBy(settings, { root: dirname(file), user: userOf({ env }) })?.(basename(file))) throw new Refused('a rule denies reading it')
 }

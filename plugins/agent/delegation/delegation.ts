@@ -12,7 +12,7 @@ import { hasEnded, type PartEntry } from './state.js'
 import { endedText, Worktrees } from './trees.js'
 import type { ChildPlan, ChildThread, DelegatingConversation, GivenPart, HowBegun, LivePart, OpenChild } from './types.js'
 
-/** The parts of the work of a conversation that agents have, and, where it is such a part itself, its report. */
+/** The parts of a conversation's work that agents do, and the report of one that is such a part. */
 export class Delegation {
   private readonly live = new Map<string, LivePart>()
   private gate: Semaphore | undefined
@@ -157,7 +157,7 @@ export class Delegation {
     return this.live.size > 0
   }
 
-  /** What a run goes on with: it does not end while agents work for it, unless somebody says something or wants it to end. */
+  /** Keeps a run from ending while agents work for it, unless a message arrives or the user ends it. */
   async next(signal: AbortSignal): Promise<Msg | undefined> {
     const untold = () => this.thread.state.children.some(({ child, told }) => hasEnded(child) && !told)
     const { queue: inputs } = this.thread

@@ -22,7 +22,7 @@ export interface Circumstances {
   waiting: boolean
   /** The work of a planned task is evaluated. */
   evaluated: boolean
-  /** The commands ran just now; of the last of them the end of what it printed, where it failed. */
+  /** The commands have run; holds the end of the output of a failed one. */
   ran?: { failed?: ProofRun & { says: string } }
 }
 const most = { idle: 3, same: 4, failures: 8 }
@@ -57,7 +57,7 @@ export function decide(state: FinishState & Pick<RefusedChanges, 'untold_refusal
 
 const endOf = (isBuild: boolean): Decision => (isBuild ? { then: 'evaluate' } : end)
 
-/** The first lines, as many as a prompt has room for, one in any case; the tracker shows the rest. */
+/** Returns as many lines as a prompt has room for, at least one; the tracker shows the rest. */
 function fitting(lines: readonly string[]): string[] {
   let left = mostShown
   const rest = lines.findIndex((line, at) => (left -= line.length + 1) < 0 && at > 0)

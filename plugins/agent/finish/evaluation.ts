@@ -35,7 +35,7 @@ const leastScore = 4
 export const accepts = ({ verdict, findings, high_severity_findings, unmet_contract_items, scorecard }: EvaluationReply): boolean =>
   verdict === 'pass' && high_severity_findings === 0 && unmet_contract_items.length === 0 && !findings.some(({ severity }) => severity === 'high') && criteria.every((name) => scorecard[name] >= leastScore)
 
-/** What an evaluator reads: what is wanted, what changed, what the commands printed. Nothing of what the agent says. */
+/** Returns the text for an evaluator: task, changes, output of commands; no text of the agent. */
 export function evaluatedText({ tracker, verified }: FinishState, { spec, contract }: { spec: string; contract: string }, last: Verified | undefined, diff: string): string {
   const ran = last?.ran.map((one) => `\`${one.command}\` ${endingOf(one)}\n${one.says}`) ?? verified?.commands.map((one) => `\`${one.command}\` ${endingOf(one)}`) ?? []
   const remarks = last?.refused.map(({ command }) => `\`${shortLine(command, 200)}\` may not run unasked, so it did not.`) ?? []
@@ -50,7 +50,7 @@ export function evaluatedText({ tracker, verified }: FinishState, { spec, contra
   return redactText(parts.map(([name, text]) => block(name, text)).join('\n\n'))
 }
 
-/** Asks each of the models, side by side. Throws VT_LOOP_BUDGET, VT_SESSION_WRITE, and the reason of `signal`. */
+/** Asks all models at once. Throws VT_LOOP_BUDGET, VT_SESSION_WRITE, and the reason of `signal`. */
 export function opinions(thread: PaidConversation, connections: readonly ModelConnection[], task: string, signal: AbortSignal): Promise<Opinion[]> {
   const ask = async (connection: ModelConnection): Promise<Opinion> => {
     const model = connection.model.id
@@ -68,7 +68,7 @@ export function opinions(thread: PaidConversation, connections: readonly ModelCo
 /** Codes that no plan and no evaluation stands above. */
 export const endsRun: ReadonlySet<string> = new Set(['VT_LOOP_BUDGET', 'VT_LLM_UNPRICED', 'VT_SESSION_WRITE', 'VT_CANCELLED'])
 
-/** Each of them has to accept the work; the lowest scores count, what was found is joined. */
+/** Joins verdicts: all have to accept, the lowest scores count. */
 export function joinedOpinions(all: readonly Opinion[]): Evaluation {
   const replies = all.flatMap(({ reply }) => (reply ? [reply] : []))
   const missing = all.filter(({ reply }) => !reply).map(({ model, problem }) => `evaluator unavailable: ${model}, ${shortLine(problem ?? '', 300)}`)

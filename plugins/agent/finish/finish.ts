@@ -28,7 +28,7 @@ export interface FinishOptions {
 export interface BesideWork {
   /** Tells the model what it has not read. */
   remind(): Promise<void>
-  /** The report with which the turn ends; said once. */
+  /** The report that ends the turn, once. */
   taken(): PlanEnd | undefined
 }
 
@@ -39,7 +39,7 @@ const unfinished: ReadonlySet<OutcomeCode> = new Set(['tool_loop_limit_reached',
 // Surfaces at which a task is given and left alone.
 const headless = new Set(['exec', 'resume'])
 
-/** The end of a task: its tracker, the commands that prove it, and what follows an answer. */
+/** Ends a task: its tracker, its proof, and what follows an answer. */
 export class Finish implements Completion {
   /** Plans that wait for a decision, and what was decided. */
   readonly plans: Plans
@@ -203,7 +203,7 @@ export class Finish implements Completion {
     return on && files_changed && required !== 'never' ? { verified: false, verification: { result: 'none', commands: [] } } : { verified: null }
   }
 
-  /** The outcome of a run that ended so, where what is not proved is no success. */
+  /** Returns the outcome of a run; unproved work is no success. */
   outcome(code: OutcomeCode): OutcomeCode {
     return code === 'success' && this.thread.settings.harness.verification.required === 'always' && this.proof.verified === false ? 'escalated' : code
   }

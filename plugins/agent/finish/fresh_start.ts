@@ -4,7 +4,7 @@ import type { FinishState } from './state.js'
 
 type Starting = Conversation & { state: FinishState }
 
-/** Begins the conversation anew with what matters of it, as a turn begins, where that is due. */
+/** Restarts a long conversation from its summary when a turn begins. */
 export async function freshStart(thread: Starting): Promise<void> {
   const trigger = due(thread)
   if (!trigger) return

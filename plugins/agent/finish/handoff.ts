@@ -31,7 +31,7 @@ function handoffText({ kernel, session_id, state, providers }: Conversation & { 
   ].join('\n')
 }
 
-/** Writes the handoff of a run that ends without having finished; returns where it lies, or nothing where it could not be written. */
+/** Writes the handoff of an unfinished run; returns its path, or nothing if it cannot be written. */
 export async function handOff(thread: Conversation & { state: Conversation['state'] & FinishState }, outcome: OutcomeCode, stuck: Stuckness): Promise<string | undefined> {
   const { workspace, session_id, providers, state } = thread
   const text = redactText(handoffText(thread, outcome, stuck))

@@ -20,7 +20,7 @@ interface Proposal {
   open_questions?: string[]
 }
 
-/** What a person can say of a plan: what that is called, what it means, and the mode in which the work begins. */
+/** An answer to a plan: its name, its meaning, and the mode in which the work begins. */
 const decisions = {
   execute: { says: 'do it; every change is asked about', mode: 'ask' },
   auto_accept: { says: 'do it; changes in the folder are free', mode: 'auto' },

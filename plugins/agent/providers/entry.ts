@@ -48,7 +48,7 @@ export function entryFault(entry: ProviderEntry): string | undefined {
 }
 
 // What each type of `auth` needs, and may have beside it.
-const fields: Record<NonNullable<Auth['type']>, [needs: string[], may: string[]]> = {
+const fields: Record<NonNullable<Auth['type']>, [needs: (keyof Auth)[], may: string[]]> = {
   none: [[], []],
   bearer: [['value'], []],
   header: [['name', 'value'], []],
@@ -65,7 +65,7 @@ function authFault(auth: Auth): string | undefined {
   const [needs, may] = fields[type]
   const missing = needs.find((name) => auth[name] === undefined)
   if (missing) return `auth of the type '${type}' needs ${missing}.`
-  const strange = Object.keys(auth).find((name) => name !== 'type' && !needs.includes(name) && !may.includes(name))
+  const strange = Object.keys(auth).find((name) => name !== 'type' && !needs.some((one) => one === name) && !may.includes(name))
   if (strange) return `auth of the type '${type}' has no ${strange}.`
   if (type !== 'oauth') return undefined
   if ((auth.authorization_url === undefined) === (auth.device === undefined)) return "auth of the type 'oauth' needs authorization_url or device, one of them."

@@ -8,7 +8,7 @@ import { addressFault, entryFault, reserved, type ProviderEntry, type ProviderSo
 import { buildModel, snapshot, type Model } from './facts.js'
 
 export type Env = Readonly<Record<string, string | undefined>>
-/** Every provider that can be named, the user's own first; `faults` say which manifests cannot be used, and why. */
+/** Returns every provider, the user's own first; `faults` name unusable manifests and why. */
 export interface ProviderSources {
   all: ProviderSource[]
   faults: string[]
@@ -203,7 +203,7 @@ function choices(ready: ProviderSource[]): string {
   return `Choose one: ${flags.join(', ')}.${short} To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.`
 }
 
-/** Those that can be asked by what is known: of the servers of this machine nobody knows whether they run. */
+/** Returns the providers that can be asked; whether servers of this machine run is unknown. */
 const askable = (all: ProviderSource[], env: Env): ProviderSource[] =>
   all.filter((source) => isReady(source, env) && (!source.builtin || keyVariable(source.entry) !== undefined))
 

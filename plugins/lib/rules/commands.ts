@@ -63,18 +63,18 @@ export function hiddenFrom(facts: CallFacts, { deny, ask }: RuleSet, { inSandbox
     isRuled || isFullAuto ? line.hidden : undefined,
     // A user who lets a model start a shell in a terminal lets it type into the shell, unless a rule is about commands.
     isRuled ? line.typed : undefined,
-    effects.includes('write') ? openTarget(line) : undefined,
-    effects.includes('read') && !inSandbox ? openSource(line) : undefined,
+    effects.includes('write') ? findOpenTarget(line) : undefined,
+    effects.includes('read') && !inSandbox ? findOpenSource(line) : undefined,
   ])
   return reasons.find((reason) => reason !== undefined)
 }
 
-function openTarget(line: ParsedCommand): string | undefined {
-  const word = [...line.writes, ...line.commands.flatMap(findTargets)].find(isOpenTarget)
+function findOpenTarget(line: ParsedCommand): string | undefined {
+  const word = [...line.writes, ...line.commands.flatMap(findTargets)].find((target) => isOpenTarget(target, line))
   return word && `what it writes by '${word.text.slice(0, 80)}'`
 }
 
-function openSource(line: ParsedCommand): string | undefined {
+function findOpenSource(line: ParsedCommand): string | undefined {
   const words = [...line.inputs, ...line.commands.filter(showsFiles).flat()]
   const word = words.find(({ kind }) => kind === 'dynamic')
   return word && `what it reads by '${word.text.slice(0, 80)}'`

@@ -17,17 +17,18 @@ const MAX_NAMES = 256
 export function findWrites(line: ParsedCommand, start: WordPlace, places: readonly WordPlace[]): Writes {
   const { commands } = line
   const targets = [...line.writes, ...commands.flatMap(findTargets)]
-  const folders = targets.length > 0 ? [start, ...places, ...enteredFolders(commands, start)] : [start, ...places]
+  const folders = targets.length > 0 ? [start, ...places, ...findEnteredFolders(commands, start)] : [start, ...places]
   const names = new Set<string>()
   for (const { text } of [...targets, ...commands.flatMap(findMentions)]) {
     for (const place of folders) for (const name of namesOfWord(text, place)) if (names.size < MAX_NAMES) names.add(name)
   }
-  const unclear = findUnclear(targets, commands)
+  const unclear = findUnclear(targets, line)
   return { names: [...names], ...(unclear !== undefined && { unclear }) }
 }
 
-function findUnclear(targets: readonly Word[], commands: readonly Argv[]): string | undefined {
-  const open = targets.find(isOpenTarget)
+function findUnclear(targets: readonly Word[], line: ParsedCommand): string | undefined {
+  const { commands } = line
+  const open = targets.find((word) => isOpenTarget(word, line))
   if (open) return `what it writes by '${open.text.slice(0, 80)}'`
   const isLost = commands.some((argv) => changesFolder(argv) && targetOf(argv) === undefined)
   if (isLost && targets.some(({ text }) => INSIDE_GIT.test(text))) return 'in which folder it writes'
@@ -39,7 +40,7 @@ function findUnclear(targets: readonly Word[], commands: readonly Argv[]): strin
 const INSIDE_GIT = /^(\.\/)?(config|config\.worktree|commondir|hooks|info|objects|alternates|attributes|tool-policy\.json|(pre|post)-[a-z-]+|[a-z]+-msg|fsmonitor-watchman)(\/|$)/
 
 /** Returns the folders that a `cd` or an option names, even where it is not certain that the line gets there. */
-function enteredFolders(commands: readonly Argv[], place: WordPlace): WordPlace[] {
+function findEnteredFolders(commands: readonly Argv[], place: WordPlace): WordPlace[] {
   const words = commands.flatMap((argv) => (changesFolder(argv) ? argv.slice(1).filter(({ text }) => !text.startsWith('-')) : findFolders(argv)))
   return words.flatMap(({ text }) => {
     const folder = reached(text, place)

@@ -37,12 +37,11 @@ export function readGitStarts(words: Argv): StartedPrograms {
   // A remote that is a program: `ext::` and its command line, in which `%S` and `%s` stand for the service.
   const remotes = more.filter(({ text }) => text.startsWith('ext::'))
   texts.push(...remotes.map((word) => withText(word, word.text.slice(5).replace(/%(.)/g, (_, sign: string) => (sign === 's' || sign === 'S' ? '' : sign)))))
-  const reason = 'what git starts is only known when it runs'
   return {
     commands,
     scripts: texts.filter(isStatic).map(({ text }) => text),
     settings: settings.filter(({ key, value }) => isStatic(value) && !startsNothing(key, value.text)).map(toCommand),
-    ...(!texts.every(isStatic) && { dynamic: reason, hidden: reason }),
+    ...(!texts.every(isStatic) && { hidden: 'what git starts is only known when it runs' }),
   }
 }
 

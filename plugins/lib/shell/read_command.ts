@@ -1,5 +1,5 @@
 import type { Assignment, Command, CommandExpansionPart, ParameterExpansionPart, Redirect, Redirected, SyntaxNode } from 'unbash'
-import { literalText, readWord, readWords } from './read_word.js'
+import { readLiteral, readWord, readWords } from './read_word.js'
 import { findTargets } from './targets.js'
 import { forEachChild, parse } from './unbash.js'
 import { findUse } from './variables.js'
@@ -24,8 +24,8 @@ const EVALUATORS = /^(let|declare|typeset|local|export|readonly|unset|read|mapfi
 /** A text that runs a command where it is evaluated, or a part of one; escapes can spell either. */
 const SUBSTITUTION = /\$\(|\$\{[\s|]|`|\$$|\\(x24|0?44|u0*24|x60|0?140|u0*60)(?![0-9a-f])/i
 
-/** A word that names the home of the user, or the characters that separate words. */
-const HOME_OR_SEPARATORS = /(^|[^A-Z_])(HOME|IFS)([[=+]|$)/
+/** A word that names a folder of the user, or the characters that separate words. */
+const USER_FOLDERS = /(^|[^A-Z_])(HOME|TMPDIR|IFS)([[=+]|$)/
 
 const READS_ELSEWHERE = 'a shell reads its commands from elsewhere'
 /** Stands for the input that somebody types into a terminal. */
@@ -35,12 +35,11 @@ type Input = string | typeof TYPED | undefined
 
 /** Reads one command line; collects what is found even where the line as a whole is dynamic. */
 class Reader {
-  readonly line: ParsedCommand = { commands: [], writes: [], inputs: [], assigned: [], isSimple: true }
+  readonly line: ParsedCommand = { commands: [], writes: [], inputs: [], assigned: [], changesFolders: false, isSimple: true }
   /** Files from which a shell reads commands. */
   private readonly scriptFiles: Word[] = []
   private isEvaluating = false
   private hasSubstitution = false
-  private setsHome = false
 
   /** Marks the line as dynamic. */
   private mark(reason: string): void {
@@ -72,15 +71,15 @@ class Reader {
     this.isEvaluating ||= isEvaluated(node)
     if (node.type === 'Assignment') this.assign(node.name, node.value, depth, node.index !== undefined)
     if (node.type === 'HereDocBody') this.readText(node.text)
-    if (node.type === 'Word' || node.type === 'Literal' || node.type === 'SingleQuoted' || node.type === 'AnsiCQuoted') this.readText(literalText(node))
+    if (node.type === 'Word' || node.type === 'Literal' || node.type === 'SingleQuoted' || node.type === 'AnsiCQuoted') this.readText(readLiteral(node))
     if (node.type === 'Redirect') this.redirect(node)
-    if (node.type === 'Command' && node.name) this.readArgv(readWords(node), depth, inputOf(node, input))
+    if (node.type === 'Command' && node.name) this.readArgv(readWords(node), depth, findInput(node, input))
     forEachChild(node, (child) => this.visit(child, depth, passInput(node, child, input)))
   }
 
-  /** Notes whether a text of the line would run a command if it were evaluated, or names a variable that makes several words of `$HOME`. */
+  /** Notes whether a text of the line would run a command if it were evaluated, or names a variable of the user's folders. */
   private readText(text: string): void {
-    this.setsHome ||= HOME_OR_SEPARATORS.test(text)
+    this.line.changesFolders ||= USER_FOLDERS.test(text)
     this.hasSubstitution ||= SUBSTITUTION.test(text)
   }
 
@@ -121,7 +120,7 @@ class Reader {
     line.commands.push(argv)
     if (depth > MAX_DEPTH) return this.hide('programs are nested too deep in it')
     const name = programName(argv[0])
-    this.isEvaluating ||= name !== undefined && (EVALUATORS.test(name) || evaluatesOption(name, argv))
+    this.isEvaluating ||= name !== undefined && (EVALUATORS.test(name) || hasEvaluatedOption(name, argv))
     const inner = unwrapCommand(argv)
     if (inner.dynamic !== undefined) this.mark(inner.dynamic)
     if (inner.hidden !== undefined) this.hide(inner.hidden)
@@ -152,7 +151,7 @@ class Reader {
   /** Finishes the line by what its parts mean for each other. */
   finish(): ParsedCommand {
     const { line } = this
-    if (this.setsHome && line.commands.some(([program]) => !isStatic(program!))) this.hide('it may set a variable that names a program')
+    if (line.changesFolders && line.commands.some(([program]) => !isStatic(program!))) this.hide('it may set a variable that names a program')
     if (this.isEvaluating && this.hasSubstitution) this.hide('a text in it may be evaluated')
     if (this.scriptFiles.some((file) => !hasKnownName(file) || /^\/(dev|proc)\//.test(file.text))) this.hide('a shell reads a file that is only known when it runs')
     const made = [...line.writes, ...line.commands.flatMap(findTargets)].map(({ text }) => baseName(text))
@@ -183,7 +182,7 @@ export function readCommand(command: string | readonly string[], surroundings: C
 }
 
 /** Returns the standard input that the redirections of a command give it. */
-function inputOf({ redirects }: Command | Redirected, outer: Input): Input {
+function findInput({ redirects }: Command | Redirected, outer: Input): Input {
   let input = outer
   for (const redirect of redirects) {
     const { descriptor } = redirect
@@ -199,7 +198,7 @@ function inputOf({ redirects }: Command | Redirected, outer: Input): Input {
 function passInput(node: SyntaxNode, child: SyntaxNode, input: Input): Input {
   if (node.type === 'Pipeline' && node.commands.indexOf(child as (typeof node.commands)[number]) > 0) return undefined
   if (node.type === 'Coproc' || node.type === 'ProcessSubstitution') return undefined
-  return node.type === 'Redirected' && child === node.command ? inputOf(node, input) : input
+  return node.type === 'Redirected' && child === node.command ? findInput(node, input) : input
 }
 
 /** Whether bash evaluates an operand here, in which a subscript may hold a command. */
@@ -210,5 +209,5 @@ function isEvaluated(node: SyntaxNode): boolean {
   return node.type.startsWith('Arithmetic')
 }
 
-const evaluatesOption = (name: string, argv: Argv): boolean =>
+const hasEvaluatedOption = (name: string, argv: Argv): boolean =>
   /^(printf|test|\[)$/.test(name) && argv.some(({ text, kind }) => kind === 'dynamic' || (name === 'printf' ? text.startsWith('-v') : /^-[vR]$/.test(text)))

@@ -40,4 +40,4 @@ function hasBraces({ text, parts }: WordNode): boolean {
 }
 
 /** Returns the text of a node that no expansion changes. */
-export const literalText = (node: WordNode | LiteralPart | SingleQuotedPart | AnsiCQuotedPart): string => (node.type === 'Word' && node.parts ? '' : node.value)
+export const readLiteral = (node: WordNode | LiteralPart | SingleQuotedPart | AnsiCQuotedPart): string => (node.type === 'Word' && node.parts ? '' : node.value)

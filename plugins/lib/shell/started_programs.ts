@@ -13,7 +13,7 @@ export interface StartedPrograms {
   files?: Word[]
   /** Whether a shell reads commands from its standard input. */
   readsInput?: true
-  /** Why the line is dynamic, as a clause. */
+  /** Why the line is dynamic although every program is known, as a clause. */
   dynamic?: string
   /** Why the program that starts is unknown, as a clause. */
   hidden?: string

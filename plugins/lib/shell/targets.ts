@@ -1,5 +1,5 @@
 import { withoutEnd } from '../base/index.js'
-import { programName, withText, type Argv, type Word } from './words.js'
+import { programName, withText, type Argv, type ParsedCommand, type Word } from './words.js'
 
 /** Programs that write every file which their words name. */
 const WRITES_ALL = /^(tee|sponge|touch|truncate|rm|rmdir|unlink|shred|mkdir|mkfifo|chmod|chown|chgrp|mv|rename|patch|ed|ex|vi|vim|nano|curl|wget)$/
@@ -35,7 +35,7 @@ export function findTargets([program, ...words]: Argv): Word[] {
   if (name === 'find') return words.some(({ text }) => IN_PLACE['find']!.test(text)) ? [...valued, ...words.slice(0, words.findIndex(({ text }) => /^-./.test(text)))] : valued
   if (Object.hasOwn(IN_PLACE, name)) return words.some(({ text }) => IN_PLACE[name]!.test(text)) ? files : []
   const folder = findValues(words, TARGET_FOLDER)
-  if (WRITES_LAST.test(name) && folder.length === 0) return [...(name === 'mv' ? files : files.slice(-1)), ...moveInto(files), ...valued]
+  if (WRITES_LAST.test(name) && folder.length === 0) return [...(name === 'mv' ? files : files.slice(-1)), ...placeInto(files), ...valued]
   return WRITES_ALL.test(name) || WRITES_LAST.test(name) ? [...files, ...folder, ...valued] : valued
 }
 
@@ -51,18 +51,18 @@ export function findValues(words: Argv, option: RegExp): Word[] {
   })
 }
 
-/** In a folder every file keeps its name. */
-function moveInto(files: Word[]): Word[] {
+/** Returns the names that files have in the folder into which they go. */
+function placeInto(files: Word[]): Word[] {
   const folder = files.at(-1)
   return folder ? files.slice(0, -1).map(({ text }) => withText(folder, `${withoutEnd(folder.text, '/')}/${withoutEnd(text, '/').split('/').at(-1)}`)) : []
 }
 
 /** Whether a file that is written may be any file of the workspace: its name begins with what only the run decides, or it may be hidden. */
-export function isOpenTarget({ kind, text }: Word): boolean {
+export function isOpenTarget({ kind, text }: Word, { changesFolders }: ParsedCommand): boolean {
   if (kind === 'glob') return /(^|\/)\.[^/]*[*?[]/.test(text)
-  if (kind !== 'dynamic' || /^(~\/|\$\{?(HOME|TMPDIR)\b|\/(tmp|dev|var)\/)/.test(text)) return false
+  if (kind !== 'dynamic' || /^\/(tmp|dev|var)\//.test(text)) return false
+  if (!changesFolders && /^(~\/|\$\{?(HOME|TMPDIR)\b)/.test(text)) return false
   const [head = ''] = text.split(/[$`{~]|<\(/)
   const last = head.slice(head.lastIndexOf('/') + 1)
   return last === '' || last.startsWith('.')
 }
-

@@ -47,6 +47,8 @@ export interface ParsedCommand {
   inputs: Word[]
   /** Names of the variables that the line sets. */
   assigned: string[]
+  /** Whether the line may set a variable that names a folder of the user, or splits words differently. */
+  changesFolders: boolean
   /** Whether the line is one command without a list, a loop, a background job or a here-document. */
   isSimple: boolean
   /** Why the line is more than simple commands, as a clause: no rule on commands allows it. */

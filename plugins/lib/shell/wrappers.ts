@@ -7,7 +7,7 @@ const SHELLS = ['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash', 'rbash', 'mksh', 'yas
 /** Shells whose syntax differs from that of sh. */
 const OTHER_SHELLS = ['zsh', 'fish', 'csh', 'tcsh']
 
-const hide = (reason: string): StartedPrograms => ({ dynamic: reason, hidden: reason })
+const hide = (reason: string): StartedPrograms => ({ hidden: reason })
 
 /** Opens one layer of wrapping; a program that starts no other gives nothing. */
 export function unwrapCommand([program, ...rest]: Argv): StartedPrograms {
@@ -27,7 +27,7 @@ function unwrap(name: string, words: Argv, wrapper: Wrapper): StartedPrograms {
   if (name === 'command' && /^-p*[vV]/.test(words[0]?.text ?? '')) return {}
   const inner = skipOptions(words, wrapper)
   const command = inner.commands?.[0]
-  if (name === 'xargs') return takesProgramFromInput(command ?? [], xargsMark(words)) ? { ...inner, ...hide('a program in it comes from the input of another') } : inner
+  if (name === 'xargs') return takesProgramFromInput(command ?? [], findMark(words)) ? { ...inner, ...hide('a program in it comes from the input of another') } : inner
   if (wrapper.fed && command?.length === 0) return { ...inner, readsInput: true }
   if (!wrapper.joins || !command) return inner
   const end = command.findIndex(({ text }) => /^:::/.test(text))
@@ -35,7 +35,7 @@ function unwrap(name: string, words: Argv, wrapper: Wrapper): StartedPrograms {
 }
 
 /** The mark in whose place xargs puts its input; without one the input goes to the end. */
-function xargsMark(words: Argv): string | undefined {
+function findMark(words: Argv): string | undefined {
   const at = words.findIndex(({ text }) => /^-[iI]|^--replace/.test(text))
   if (at < 0) return undefined
   const { text } = words[at]!
@@ -142,10 +142,10 @@ function readTexts(texts: Argv, tail = ''): StartedPrograms {
 
 const joinWords = (words: Argv): Word => ({ text: words.map(({ text }) => text).join(' '), kind: words.every(isStatic) ? 'static' : 'dynamic' })
 
-const keepsCommands = (): StartedPrograms => hide('it keeps commands for later')
-const readsFile = (words: Argv): StartedPrograms => ({ dynamic: 'it reads commands from a file', files: words.slice(words[0]?.text === '--' ? 1 : 0).slice(0, 1) })
+const hideCommands = (): StartedPrograms => hide('it keeps commands for later')
+const readScriptFile = (words: Argv): StartedPrograms => ({ dynamic: 'it reads commands from a file', files: words.slice(words[0]?.text === '--' ? 1 : 0).slice(0, 1) })
 /** Reads the value of an option, to which the shell adds words when it runs it. */
-const readsOption = (letter: string) => (words: Argv): StartedPrograms =>
+const readOptionText = (letter: string) => (words: Argv): StartedPrograms =>
   readTexts(words.flatMap(({ text }, at) => (new RegExp(`^-\\w*${letter}$`).test(text) ? (words[at + 1] ?? []) : text.startsWith(`-${letter}`) ? literal(text.slice(2)) : [])), ' "$@"')
 
 /** Built-ins of a shell that run a text or a file. */
@@ -155,18 +155,18 @@ const BUILTINS: Record<string, (words: Argv) => StartedPrograms> = {
     const action = first?.text === '--' ? rest[0] : first
     return !action || action.text === '-' || /^-[lpP]/.test(action.text) ? {} : readTexts([action])
   },
-  '.': readsFile,
-  source: readsFile,
+  '.': readScriptFile,
+  source: readScriptFile,
   alias: (words) => readTexts(words.flatMap((word) => (!isStatic(word) ? word : word.text.includes('=') ? literal(word.text.slice(word.text.indexOf('=') + 1)) : [])), ' "$@"'),
-  hash: readsOption('p'),
-  mapfile: readsOption('C'),
-  readarray: readsOption('C'),
+  hash: readOptionText('p'),
+  mapfile: readOptionText('C'),
+  readarray: readOptionText('C'),
   enable: (words) => (words.some(({ text }) => /^-\w*f/.test(text)) ? hide('`enable -f` loads a built-in from a file') : {}),
-  compgen: keepsCommands,
-  complete: keepsCommands,
-  bind: keepsCommands,
-  fc: keepsCommands,
-  at: keepsCommands,
-  batch: keepsCommands,
-  crontab: keepsCommands,
+  compgen: hideCommands,
+  complete: hideCommands,
+  bind: hideCommands,
+  fc: hideCommands,
+  at: hideCommands,
+  batch: hideCommands,
+  crontab: hideCommands,
 }

@@ -121,7 +121,7 @@ function opened(kernel: Kernel, terminal: Io, surface = kernel.settings.ui.surfa
   return { session, io, face: made }
 }
 
-/** With a person, who may speak at any time. Returns when they end the chat, or go on with another agent. */
+/** Runs the chat with a person. Returns when they end it or change the agent. */
 async function sit(face: Sitting, { handle, events }: UiSession, agent: Agent): Promise<void> {
   handle.send({ type: 'header', lines: [`${agent.model}, mode ${agent.mode}, session ${agent.session_id}; /help says what else there is.`] })
   handle.send({ type: 'title', text: `vtcode · ${face.kernel.workspace.split('/').at(-1)}` })

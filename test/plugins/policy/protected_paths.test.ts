@@ -250,7 +250,7 @@ describe('a command', () => {
   it('that does not tell what it writes is asked for where no sandbox holds, in full-auto denied', async () => {
     await using auto = await open('auto')
     await using full = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' }, policy, automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } } }, files })
-    const lines = ['F=.git/config; echo x > $F', 'F=.git/config; cp a.txt "$F"', 'for f in .git/config; do echo x > "$f"; done', 'echo x > .g?t/config', 'tee .gi*/config < a.txt', 'cp a.txt .[g]it/config', 'sed -i s/a/b/ .g?t/config', 'dd of=.g?t/config', 'mv .gi? x', 'rm -rf .g*', 'echo x > {.git/config,}', 'touch .g{i,}t/config', 'tee {a,.git/config}', 'cp {src,.git}/config',
+    const lines = ['HOME=.git; echo x > $HOME/config', 'HOME=.git; echo x > ~/config', 'F=.git/config; echo x > $F', 'F=.git/config; cp a.txt "$F"', 'for f in .git/config; do echo x > "$f"; done', 'echo x > .g?t/config', 'tee .gi*/config < a.txt', 'cp a.txt .[g]it/config', 'sed -i s/a/b/ .g?t/config', 'dd of=.g?t/config', 'mv .gi? x', 'rm -rf .g*', 'echo x > {.git/config,}', 'touch .g{i,}t/config', 'tee {a,.git/config}', 'cp {src,.git}/config',
       'F=b.txt; echo x > $F', 'for f in a b; do echo x > $f.txt; done',
       'cd "$X" && echo x > config', 'D=$(echo .git); echo x > $D/config', 'echo x > `echo .git/config`', 'read f < a.txt; echo x > $f', 'A=(.git/config); echo x > ${A[0]}', "bash -c 'touch $0' .git/config", 'xargs touch < a.txt', "git config core.fsmonitor 'touch m'", "git config set alias.x '!touch m'", 'git config --edit']
     for (const command of lines) {

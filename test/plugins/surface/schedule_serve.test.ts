@@ -92,8 +92,6 @@ describe('a run of a schedule', () => {
     const sleep = nap()
     const { place } = await scene([{ content: 'Done.' }])
     const dir = mkdtempSync(join(tmpdir(), 'vtcode-run-dir-'))
-    // A door that is tested finds its program beside itself: the built one stands there for this test.
-    writeFileSync(new URL('../../../build/core/bin.cjs', import.meta.url), "require('../../dist/core/bin.cjs')\n")
     const cancel = new AbortController()
     const run = launchRun({ v: 1, id: '00000000', ...taskIn(place, { action: { kind: 'prompt', prompt: 'sleep', verify: [sleep] } }) }, { dir }, cancel.signal, { home: join(place.home, '.vtcode'), env: { ...place.env } })
     expect(await eventually(() => processesWith(sleep).length > 0)).toBe(true)

@@ -23,8 +23,8 @@ async function open(policy: Config['policy'], sandbox: Config['sandbox'] = { mod
 }
 const judge = async ({ kernel }: Booted, command: string): Promise<string> => (await kernel.explain('unified_exec', { action: 'run', command })).verdict
 
-describe('everyday commands', () => {
-  it('run unasked without a sandbox where they only read, and by rules on their programs', async () => {
+describe('the permission policy', () => {
+  it('allows everyday commands that only read, and others by rules on their programs', async () => {
     const plain = await open({})
     const ruled = await open({ allow: PROGRAMS.map((program) => `Bash(${program} *)`) })
     expect(commands.length).toBeGreaterThanOrEqual(300)
@@ -34,7 +34,7 @@ describe('everyday commands', () => {
     }
   })
 
-  it('all run unasked in the sandbox', async () => {
+  it('runs all everyday commands in the sandbox without a question', async () => {
     const made = await open({ sandboxed_commands: 'allow' }, { mode: 'auto' })
     for (const { command } of commands) expect([command, await judge(made, command)]).toEqual([command, 'run'])
   })
