@@ -42,18 +42,22 @@ async function judged(call: Call, context: Context, rules: RuleSet): Promise<Ver
   const asked = await hit(facts, rules.ask)
   if (asked) return byRule(facts, 'ask', asked, rules, context)
   if (!byMode || (await approvals?.has())) return { sandbox: 'usual' }
-  if (byMode.effect === 'exec' && (await maySandbox(facts, context, rules))) return { sandbox: 'strict' }
-  const sent = receiver(facts, context)
-  const offer = await sandboxOffer(facts, context)
-  const more = [...(sent ? [`It goes to ${sent.shown}, which runs.`] : []), ...(offer ? [`Instead of answering, you can set ${offer}.`] : [])]
-  const asks = more.length > 0 && { asks: [byMode.reason, ...more].map((reason) => quotedReason(reason)) }
-  return { ...(await refuse(facts, context, byMode, offer)), ...asks, ...(approvals?.lasting && { lasting: approvals.lasting }) }
+  const hides = isHidden(facts, rules)
+  if (byMode.effect === 'exec' && !hides && (await runsSandboxed(facts, context))) return { sandbox: 'strict' }
+  const offer = hides ? undefined : await sandboxOffer(facts, context)
+  return { ...(await askPerson(facts, context, byMode, offer)), ...(approvals?.lasting && { lasting: approvals.lasting }) }
 }
 
-/** Whether a command runs in the strict sandbox instead of a question: never where a rule may be about what its text hides. */
-async function maySandbox(facts: CallFacts, context: Context, rules: RuleSet): Promise<boolean> {
-  return hiddenFrom(facts, rules, { inSandbox: true }) === undefined && (await runsSandboxed(facts, context))
+/** Returns the question to a person, with the command that gets an input and the offer of the sandbox. */
+async function askPerson(facts: CallFacts, context: Context, objection: Objection, offer: string | undefined): Promise<Verdict> {
+  const sent = receiver(facts, context)
+  const more = [...(sent ? [`It goes to ${sent.shown}, which runs.`] : []), ...(offer ? [`Instead of answering, you can set ${offer}.`] : [])]
+  const asks = more.length > 0 && { asks: [objection.reason, ...more].map((reason) => quotedReason(reason)) }
+  return { ...(await refuse(facts, context, objection, offer)), ...asks }
 }
+
+/** Whether a rule may be about what the text of a command hides: then no sandbox takes the place of a question. */
+const isHidden = (facts: CallFacts, rules: RuleSet): boolean => hiddenFrom(facts, rules, { inSandbox: true }) !== undefined
 
 /** A call that names a secret of the home, be it by a word of a command. */
 function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }: Context): Verdict {

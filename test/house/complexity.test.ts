@@ -27,7 +27,7 @@ const exceptions: Record<string, number> = {
   'plugins/lib/shell/read_word.ts: readWord': 17,
   'plugins/lib/shell/wrappers.ts: readShell': 17,
   'plugins/lib/shell/wrappers.ts: skipOptions': 16,
-  'plugins/policy/permission.ts: judged': 20,
+  'plugins/policy/permission.ts: judged': 19,
   'plugins/policy/permission.ts: object': 17,
   'plugins/policy/permission/ways.ts: narrow': 17,
   'plugins/surface/call.ts: call': 16,

@@ -42,6 +42,20 @@ describe.skipIf(none)(`a command that no rule speaks about, with policy.sandboxe
     expect(await explain('ls')).toMatchObject({ verdict: 'run', sandbox: 'usual' })
   })
 
+  it('is asked about, without an offer of the sandbox, where a rule may be about what its text hides', async () => {
+    for (const rule of ['Bash(rm *)', 'Edit(/keep/**)']) {
+      const command = rule.startsWith('Bash') ? 'X=rm; $X a.txt' : 'X=keep/a; echo x > $X'
+      for (const policy of [{ ...allow, deny: [rule] }, { deny: [rule] }]) {
+        await using booted = await boot(policy, { mode: 'auto' })
+        const problem = await error(booted, { action: 'run', command })
+        expect([command, problem]).toMatchObject([command, needs])
+        expect(problem.hint).not.toContain('sandboxed_commands')
+      }
+      await using open = await boot(allow, { mode: 'auto' })
+      expect(await open.kernel.explain('unified_exec', { action: 'run', command })).toMatchObject({ verdict: 'run', sandbox: 'strict' })
+    }
+  })
+
   it('runs in the strict sandbox where another policy asks about it too, and is explained so', async () => {
     await using asking = await tempWorkspace({ 'asks.yaml': 'name: asks\nkind: policy\nslots: [unified_exec/run]\nmodule: ./asks.js\n', 'asks.js': "export default () => ({ ask: 'Should this run?' })\n" })
     await using booted = await boot(allow, { mode: 'auto', manifests: [asking.root] })
