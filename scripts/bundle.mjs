@@ -19,10 +19,7 @@ const program = 'core/bin.js'
 /** One run of the program, for tests that call it in their own process. */
 const callable = 'core/program_run.js'
 /** What a thread or process begins with. */
-const begun = [
-  ...[program, 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js'],
-  ...['plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js'],
-]
+const begun = [program, 'plugins/adapter/isolated/child.js', 'plugins/surface/plugins/test_child.js', 'plugins/surface/plugins/validate_child.js', 'plugins/unified_file/pdf/worker.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
 /** What strangers import, and settings in code. */
 const doors = ['core/index.js', 'plugins/agent/index.js', 'plugins/agent/records/index.js', 'plugins/tui/index.js', 'plugins/surface/mcp/embedded.js', 'core/config/evaluate.js']
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */

@@ -46,7 +46,7 @@ async function read<T>(file: string, bytes: Buffer, take: (text?: string) => T):
   const stat = statSync(file)
   if (!stat.isFile() || stat.size > largest) throw stale()
   const found = cosmiconfig.load(file)
-  const text = found?.isEmpty ? undefined : (found?.config as () => string)()
+  const text = !found || found.isEmpty ? undefined : (found.config as () => string)()
   const ours = bytes.toString('utf8')
   if (text === undefined ? ours.trim() !== '' : text !== ours) throw stale()
   return take(text?.replace(/^\ufeff/, ''))

@@ -125,12 +125,19 @@ export async function buildGeneration(sources: GenerationSources, number: number
     later: prepared.later ?? [],
     life: new InFlight(),
     handling: new InFlight(),
-    services: {
-      ...{ workspace, filtered, log, changed, dataOf },
-      settings: { ...settings, hooks: hooks as Settings['hooks'] },
-      host: hostOf(prepared, registry, skills),
-      rightsOf: (one) => rightsOf(registry, found.contributions, one, true),
-    },
+    services: ({
+	workspace,
+	filtered,
+	log,
+	changed,
+	dataOf,
+	settings: {
+		...settings,
+		hooks: hooks as Settings['hooks']
+	},
+	host: hostOf(prepared, registry, skills),
+	rightsOf: (one) => rightsOf(registry, found.contributions, one, true)
+}),
     end: adapterContexts.end,
   }
 }
@@ -223,16 +230,22 @@ function bound(prepared: Preparation, hooks: HookGroups): Registry {
 /** The host interface for plugins. */
 function hostOf({ sources, env, waits, loaded, locations: { home } }: Preparation, registry: Registry, skills: Host['skills']): Host {
   const { diagnostics, bring, resolve } = sources
-  return {
-    ...{ home, env, waits, resolve, diagnostics, skills, bring },
-    origins: () => loaded.origins,
-    slots: (only = sources.only) => [...registry.slots.values()].filter((slot) => isShown(registry, { only }, slot)).map(({ info }) => info),
-    describe: (name) => {
-      const tool = registry.tools.get(name)
-      return tool && slotsOf(tool).some(isListed) ? toolInfo(tool) : undefined
-    },
-    contributions: () => registry.infos,
-  }
+  return ({
+	home,
+	env,
+	waits,
+	resolve,
+	diagnostics,
+	skills,
+	bring,
+	origins: () => loaded.origins,
+	slots: (only = sources.only) => [...registry.slots.values()].filter((slot) => isShown(registry, { only }, slot)).map(({ info }) => info),
+	describe: (name) => {
+		const tool = registry.tools.get(name);
+		return tool && slotsOf(tool).some(isListed) ? toolInfo(tool) : undefined;
+	},
+	contributions: () => registry.infos
+})
 }
 
 /** Foreign modules run in a process of their own; surfaces, adapters and providers never do, other modules where the user's settings say so. */

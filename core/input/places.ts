@@ -24,7 +24,7 @@ export function patchedPaths(input: Readonly<JsonObject>): { path: string; is_ne
     return path === undefined ? [] : [{ path, is_new: /^(add|move)/i.test(verb!) }]
   })
   const made = new Set([...text.matchAll(/^--- "?\/dev\/null[^\n]*\n\+\+\+ "?([^\t\n"]+)/gm)].map(([, path]) => path!.trim()))
-  const diffs = [...text.matchAll(/^(---|\+\+\+|rename from|rename to|copy to) "?([^\t\n"]+)/gm)].map(([, verb, path]) => ({ path: path!.trim(), is_new: made.has(path!.trim()) || / to$/.test(verb!) }))
+  const diffs = [...text.matchAll(/^(---|\+\+\+|rename from|rename to|copy to) "?([^\t\n"]+)/gm)].map(([, verb, path]) => ({ path: path!.trim(), is_new: made.has(path!.trim()) || verb!.endsWith(' to') }))
   return [...sections, ...diffs.filter(({ path }) => path !== '/dev/null').flatMap(({ path, is_new }) => [{ path, is_new }, { path: path.replace(/^[ab]\//, ''), is_new }])]
 }
 

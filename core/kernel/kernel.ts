@@ -54,34 +54,43 @@ export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
 function createInspection(running: Running, home: string): KernelInspection {
   const { options, surroundings } = running
   const current = (): Generation => running.generation
-  return {
-    ...{ home, env: surroundings.options.env ?? process.env, foreign: running.workspace.foreign },
-    get hooks() {
-      return current().hooks
-    },
-    get generation() {
-      return current().number
-    },
-    resolveMode: (asked) => modeOfCall(current().settings, asked),
-    renderText: (text, how) => speak(text, wordsFor(current().registry, undefined, { ...how, only: surroundings.only })),
-    contributions: () => current().registry.infos,
-    plugins: () => [...current().plugins],
-    offers: (kind) => offersOf(current().registry, kind),
-    providers: () => providersOf(current()),
-    complete: (slot, argument, value, session = 'main') => complete(current(), slot, argument, value, session),
-    origins: () => current().origins,
-    skills: (how) => current().skills(how),
-    loadDeferred: () => settle(running),
-    loadSurface: (verb) => surfaceOf(current(), verb),
-    async loadModules(plugin) {
-      await loadAll(current(), plugin)
-      return diagnosticsOf(running)
-    },
-    watchedFiles: () => current().watched,
-    onReload: (run) => subscribed(running.listeners, run),
-    onChange: (run) => subscribed(running.watchers, run),
-    openSibling: (root, how) => createKernel({ ...options, ...how, workspace: root }),
-  }
+  return ({
+	home,
+	env: surroundings.options.env ?? process.env,
+	foreign: running.workspace.foreign,
+	get hooks() {
+		return current().hooks;
+	},
+	get generation() {
+		return current().number;
+	},
+	resolveMode: (asked) => modeOfCall(current().settings, asked),
+	renderText: (text, how) => speak(text, wordsFor(current().registry, undefined, {
+		...how,
+		only: surroundings.only
+	})),
+	contributions: () => current().registry.infos,
+	plugins: () => [...current().plugins],
+	offers: (kind) => offersOf(current().registry, kind),
+	providers: () => providersOf(current()),
+	complete: (slot, argument, value, session = 'main') => complete(current(), slot, argument, value, session),
+	origins: () => current().origins,
+	skills: (how) => current().skills(how),
+	loadDeferred: () => settle(running),
+	loadSurface: (verb) => surfaceOf(current(), verb),
+	async loadModules(plugin) {
+		await loadAll(current(), plugin);
+		return diagnosticsOf(running);
+	},
+	watchedFiles: () => current().watched,
+	onReload: (run) => subscribed(running.listeners, run),
+	onChange: (run) => subscribed(running.watchers, run),
+	openSibling: (root, how) => createKernel({
+		...options,
+		...how,
+		workspace: root
+	})
+})
 }
 
 function described(generation: Generation, name: string): ReturnType<Kernel['describe']> {

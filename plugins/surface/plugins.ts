@@ -94,7 +94,7 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
     .option('--yes', 'agree to what they may do')
     .action(async (names: string[], how: { here?: true; yes?: true }) => {
       await attempt(async () => {
-        const all = names.length > 0 ? names : Object.keys(readInstalled(pluginsFolder({ kernel, io, ...how })))
+        const all = names.length > 0 ? names : Object.keys(readInstalled(pluginsFolder({ kernel, ...how })))
         // One that cannot be brought keeps no other from coming.
         for (const name of all) await attempt(async () => ((await update(name, { ...how, kernel, io })) ? `Updated ${name}.` : `${name} is as it was.`))
         return all.length > 0 ? undefined : 'Nothing is installed.'
@@ -142,7 +142,7 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
     return 1
   }
   const inspection = await inspect(folder.root, surroundings({ kernel, io }), { name, layer: folder.layer })
-  const installed = readInstalled(pluginsFolder({ kernel, io, here: folder.layer === 'workspace' }))[name]
+  const installed = readInstalled(pluginsFolder({ kernel, here: folder.layer === 'workspace' }))[name]
   const states = new Map(kernel.inspection.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
   const document = infoDocument(inspection, installed, states)
   io.stdout.write(json ? documentText(document) : infoText(document, io))

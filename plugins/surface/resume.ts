@@ -53,7 +53,7 @@ function flagFault({ fork, summarize, sessionId, continueTurn }: ResumeFlags, ta
 async function goOn(kernel: Kernel, from: string, task: string, flags: ResumeFlags, io: Io): Promise<number> {
   const forked = flags.fork && { fork: flags.summarize ? ('summarized' as const) : ('full_copy' as const) }
   const there = flags.all ? await kernelOf(kernel, from, io) : kernel
-  const fitting = await asStrict(there, from, io)
+  const fitting = await asStrict(there, from)
   const how = { surface: 'resume', resume: from, ...forked }
   try {
     const verb = interactive(io) ? 'interactive' : 'exec'
@@ -73,7 +73,7 @@ async function kernelOf(kernel: Kernel, session: string, io: Io): Promise<Kernel
 }
 
 /** A kernel in the mode of the session, where that is stricter than the default. */
-async function asStrict(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
+async function asStrict(kernel: Kernel, session: string): Promise<Kernel> {
   if (kernel.inspection.origins().find(({ path }) => path === 'policy.mode')?.file !== 'default_mode') return kernel
   const { lastSession, listSessions } = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)

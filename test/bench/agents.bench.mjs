@@ -1,6 +1,6 @@
 // Agents: what a worktree costs against git's own, how soon an agent asks its model, what agents that wait leave in memory.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { versus } from './measure.mjs'

@@ -1,7 +1,7 @@
 // Which way of connecting a program loses least of what it prints when it ends badly: `node test/bench/output_ways.mjs [rounds [part of a program’s name]]`.
 // Each cell is the fewest and the most bytes that arrived, of those that were written. What was chosen and why stands in docs/tools.md.
 import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, constants, fstatSync, ftruncateSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, unlinkSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,6 @@ import { Worker } from 'node:worker_threads'
 const [rounds = '6', only = ''] = process.argv.slice(2)
 const root = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
 const node = (code) => [process.execPath, '-e', code]
-const line = `'x'.repeat(79) + '\\n'`
 const echoes = (to) => ['bash', '-c', `for i in {1..2000}; do echo "line $i" > ${to}; done`]
 const lines = 18_893
 const write = (stream, bytes, pieces) => node(`for (let i = 0; i < ${pieces}; i++) process.${stream}.write('x'.repeat(${bytes / pieces - 1}) + '\\n'); process.exit(0)`)

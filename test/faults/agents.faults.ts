@@ -47,7 +47,7 @@ describe('a conversation with three agents at work', () => {
       const about = `after ${n} writes`
       const before = new Map(recordsIn(place, 'ses_parent').flatMap(({ kind, child }) => (kind === 'child' ? [[child.id, child.status]] : [])))
       // The turn that was interrupted goes on, or gives way to a new task.
-      const open = recordsIn(place, 'ses_parent').findLast(({ kind }) => /^turn_/.test(kind))?.kind === 'turn_start'
+      const open = recordsIn(place, 'ses_parent').findLast(({ kind }) => kind.startsWith('turn_'))?.kind === 'turn_start'
       const ended = await vtcode(place, ['--mode', 'auto', ...(open && n % 2 === 0 ? ['resume', 'ses_parent', '--continue-turn'] : ['exec', '--resume', 'ses_parent', 'Go on.'])])
       expect([ended.code, ended.out], `${about}: ${ended.err}`).toEqual([0, 'All done.\n'])
       const records = recordsIn(place, 'ses_parent')

@@ -14,12 +14,7 @@ const calls = (section: number, tool: string, ends: HostileCall['ends'], inputs:
 const refusal = /^VT_(?:PATH|INPUT|POLICY)_/
 
 /** Places that no tool may write: outside by text, by link, by a link to nothing; what is no file; what steers other programs. */
-export const noPlaces = ({ base, root }: HostileTree): string[] => [
-  ...['../out/new', 'a/../../out/new', join(base, 'out/new'), '/etc/vtcode-new', `${root}-evil/new`, `${root} /new`],
-  ...['folder/new', 'folder/a/b/new', 'one/new', 'two/x/new', 'sub/three/new', 'sibling/new', 'dangling', 'file', 'loop/new'],
-  ...['fifo', 'socket', 'a.txt\0.png', '\0/etc/new', 'x'.repeat(256), 'x/'.repeat(2049)],
-  ...['.git/config', '.git/hooks/pre-commit', '.GIT/config', 'sub/.git/hooks/post-checkout', '.vtcode/config.yaml', 'vtcode.config.yaml', '.mcp.json', '.bashrc'],
-]
+export const noPlaces = ({ base, root }: HostileTree): string[] => ['../out/new', 'a/../../out/new', join(base, 'out/new'), '/etc/vtcode-new', `${root}-evil/new`, `${root} /new`, 'folder/new', 'folder/a/b/new', 'one/new', 'two/x/new', 'sub/three/new', 'sibling/new', 'dangling', 'file', 'loop/new', 'fifo', 'socket', 'a.txt\0.png', '\0/etc/new', 'x'.repeat(256), 'x/'.repeat(2049), '.git/config', '.git/hooks/pre-commit', '.GIT/config', 'sub/.git/hooks/post-checkout', '.vtcode/config.yaml', 'vtcode.config.yaml', '.mcp.json', '.bashrc']
 
 /** Confinement: each action that changes something, at each place. */
 export function changesOutside(tree: HostileTree): HostileCall[] {
@@ -68,25 +63,36 @@ export function hidden({ root }: HostileTree): HostileCall[] {
 }
 
 /** Spellings of a program that a rule denies; it leaves a marker wherever it runs. */
-export const spellings: string[] = [
-  ...['bcmd', 'true && bcmd', 'false || bcmd', 'true; bcmd', 'true | bcmd', 'true & bcmd', 'true\nbcmd', 'true\rbcmd', '# c\nbcmd'],
-  ...['echo $(bcmd)', 'echo `bcmd`', `echo ${'$('.repeat(40)}bcmd${')'.repeat(40)}`, 'echo "$(bcmd)"', 'echo ${X:-$(bcmd)}', 'echo $((a[$(bcmd)]))', '[[ $(bcmd) ]]', 'cat <<E\n$(bcmd)\nE', 'cat <<< $(bcmd)', 'cat <(bcmd)', 'ls > >(bcmd)'],
-  ...['FOO=1 bcmd', 'BASH_ENV=x.sh ls', 'LD_PRELOAD=./x ls', 'GIT_PAGER=bcmd git log', 'PATH=.:$PATH ls', 'env bcmd', 'command bcmd', 'nohup bcmd', 'xargs bcmd', 'timeout 5 bcmd', 'sh -c bcmd', 'bash -lc "true; bcmd"'],
-  ...['eval bcmd', 'X=bcmd; $X', 'eval${IFS}bcmd', 'a=(bcmd); "${a[@]}"', 'printf -v X bcmd; $X', 'trap bcmd EXIT', 'shopt -s expand_aliases; alias q=bcmd\nq', 'f() { bcmd; }; f', 'coproc bcmd', 'source x.sh', '. <(echo bcmd)', './x.sh', 'sh x.sh'],
-  ...['find . -exec bcmd ;', 'find . -name a.txt -execdir bcmd \\;', 'find . -ok bcmd \\;', 'find . -name a.txt -delete', 'find . -fprint new', 'find . -exe$@c bcmd \\;', "find . -exe''c bcmd \\;"],
-  ...["sed 's/x/bcmd/e' a.txt", "sed -n 'w new' a.txt", 'sed -n 1,5p -i a.txt', 'awk \'BEGIN{system("bcmd")}\'', 'awk \'{print > "new"}\' a.txt', 'perl -e \'system "bcmd"\'', 'python3 -c "import os; os.system(\'bcmd\')"', 'node -e "require(\'child_process\').execSync(\'bcmd\')"'],
-  ...['echo x > new', 'echo x >> a.txt', 'echo x >| new', 'echo x &> new', 'echo x <> new', 'echo x 2> new', 'echo x > .git/config', 'echo x > /dev/tcp/127.0.0.1/9', 'tee new < a.txt', 'cat ../out/secret', 'cat folder/secret', 'ls > ../out/new'],
-  ...['echo YmNtZA== | base64 -d | sh', "printf '\\142cmd' | bash", 'echo 62636d64 | xxd -r -p | sh', 'b\u00a0cmd', 'b\u200bcmd', '\u202ebcmd', '\uff42cmd', 'true\uff1bbcmd', 'b\u0441md'],
-  ...['git -c core.pager=bcmd -p log', 'git -c core.fsmonitor=bcmd status', 'git log --output=new', 'git diff --ext-diff', 'git --exec-path=. status', 'git logout'],
-]
+export const spellings: string[] = ['bcmd', 'true && bcmd', 'false || bcmd', 'true; bcmd', 'true | bcmd', 'true & bcmd', 'true\nbcmd', 'true\rbcmd', '# c\nbcmd', 'echo $(bcmd)', 'echo `bcmd`', `echo ${'$('.repeat(40)}bcmd${')'.repeat(40)}`, 'echo "$(bcmd)"', 'echo ${X:-$(bcmd)}', 'echo $((a[$(bcmd)]))', '[[ $(bcmd) ]]', 'cat <<E\n$(bcmd)\nE', 'cat <<< $(bcmd)', 'cat <(bcmd)', 'ls > >(bcmd)', 'FOO=1 bcmd', 'BASH_ENV=x.sh ls', 'LD_PRELOAD=./x ls', 'GIT_PAGER=bcmd git log', 'PATH=.:$PATH ls', 'env bcmd', 'command bcmd', 'nohup bcmd', 'xargs bcmd', 'timeout 5 bcmd', 'sh -c bcmd', 'bash -lc "true; bcmd"', 'eval bcmd', 'X=bcmd; $X', 'eval${IFS}bcmd', 'a=(bcmd); "${a[@]}"', 'printf -v X bcmd; $X', 'trap bcmd EXIT', 'shopt -s expand_aliases; alias q=bcmd\nq', 'f() { bcmd; }; f', 'coproc bcmd', 'source x.sh', '. <(echo bcmd)', './x.sh', 'sh x.sh', 'find . -exec bcmd ;', 'find . -name a.txt -execdir bcmd \\;', 'find . -ok bcmd \\;', 'find . -name a.txt -delete', 'find . -fprint new', 'find . -exe$@c bcmd \\;', 'find . -exe\'\'c bcmd \\;', 'sed \'s/x/bcmd/e\' a.txt', 'sed -n \'w new\' a.txt', 'sed -n 1,5p -i a.txt', 'awk \'BEGIN{system("bcmd")}\'', 'awk \'{print > "new"}\' a.txt', 'perl -e \'system "bcmd"\'', 'python3 -c "import os; os.system(\'bcmd\')"', 'node -e "require(\'child_process\').execSync(\'bcmd\')"', 'echo x > new', 'echo x >> a.txt', 'echo x >| new', 'echo x &> new', 'echo x <> new', 'echo x 2> new', 'echo x > .git/config', 'echo x > /dev/tcp/127.0.0.1/9', 'tee new < a.txt', 'cat ../out/secret', 'cat folder/secret', 'ls > ../out/new', 'echo YmNtZA== | base64 -d | sh', 'printf \'\\142cmd\' | bash', 'echo 62636d64 | xxd -r -p | sh', 'b\xA0cmd', 'b​cmd', '‮bcmd', 'ｂcmd', 'true；bcmd', 'bсmd', 'git -c core.pager=bcmd -p log', 'git -c core.fsmonitor=bcmd status', 'git log --output=new', 'git diff --ext-diff', 'git --exec-path=. status', 'git logout']
 export const commands = (): HostileCall[] => [
   // Harmless ones run: what is refused beside them is not refused for want of a shell.
   ...calls(7, 'unified_exec', 'ok', ['ls', 'wc -l a.txt', 'cat a.txt | head -1'].map((command) => ({ action: 'run', command }))),
   ...calls(7, 'unified_exec', /^VT_(?:POLICY|INPUT)_/, spellings.map((command) => ({ action: 'run', command, timeout_secs: 5 }))),
-  ...calls(7, 'unified_exec', /^VT_(?:POLICY|INPUT|EXEC|PATH)_/, [
-    ...[{ command: ['bcmd'] }, { command: 'env', args: ['bcmd'] }, { command: '=bcmd', shell: 'zsh' }, { command: 'ls *(e:bcmd:)', shell: 'zsh' }, { command: 'ls', env: { PATH: '.' } }, { command: 'ls', env: { BASH_ENV: 'x.sh' } }, { command: 'ls', workdir: '../out' }],
-    ...[{ command: 'ls', workdir: 'folder' }, { command: 'ls\0bcmd' }, { command: 'ls \ud800' }, { command: 'bcmd', escalate: true }],
-  ].map((input) => ({ action: 'run', ...input }))),
+  ...calls(7, 'unified_exec', /^VT_(?:POLICY|INPUT|EXEC|PATH)_/, [{ command: ['bcmd'] }, {
+	command: 'env',
+	args: ['bcmd']
+}, {
+	command: '=bcmd',
+	shell: 'zsh'
+}, {
+	command: 'ls *(e:bcmd:)',
+	shell: 'zsh'
+}, {
+	command: 'ls',
+	env: { PATH: '.' }
+}, {
+	command: 'ls',
+	env: { BASH_ENV: 'x.sh' }
+}, {
+	command: 'ls',
+	workdir: '../out'
+}, {
+	command: 'ls',
+	workdir: 'folder'
+}, { command: 'ls\0bcmd' }, { command: 'ls \ud800' }, {
+	command: 'bcmd',
+	escalate: true
+}].map((input) => ({ action: 'run', ...input }))),
   ...calls(7, 'unified_exec', /^VT_POLICY_/, [{ action: 'code', code: "import os; os.system('bcmd')" }, { action: 'code', language: 'javascript', code: "import('node:child_process').then((c) => c.execSync('bcmd'))" }]),
 ]
 

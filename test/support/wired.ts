@@ -13,7 +13,8 @@ export async function wired(format: Format, script: Script, extra: object = {}, 
       bodies.push(String(body))
       const refusal = refuse(String(body))
       if (refusal !== undefined) return void response.writeHead(400, { 'content-type': 'application/json' }).end(refusal)
-      const answer = await fetch(`${peer.url}${path}`, { method, body, headers: { 'content-type': 'application/json' } })
+      const init: RequestInit = { method, body, headers: { 'content-type': 'application/json' } }
+      const answer = await fetch(`${peer.url}${path}`, init)
       response.writeHead(answer.status, { 'content-type': 'text/event-stream' }).end(Buffer.from(await answer.arrayBuffer()))
     }),
   )

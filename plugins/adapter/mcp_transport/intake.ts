@@ -71,7 +71,9 @@ export class Intake {
         transport.onerror?.(this.fail('a message that cannot be read'))
       }
     }
-    return Object.defineProperty(transport, 'onmessage', { get: () => reader, set: (read: Transport['onmessage']) => (reader = read && guarded(read)) })
+    return Object.defineProperty(transport, 'onmessage', { get: () => reader, set(read: Transport['onmessage']) {
+        reader = read && guarded(read)
+      } })
   }
 
   /** Runs work during which the server may send `MAX_ANSWER` bytes; then `exceeded` is called. */

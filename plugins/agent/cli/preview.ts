@@ -20,7 +20,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const model = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
-    const prompt = systemPrompt(kernel.inspection.resolveMode(), await environmentText(workspace, clock, io.env), await instructionText(kernel, workspace, settings))
+    const prompt = systemPrompt(kernel.inspection.resolveMode(), await environmentText(workspace, clock), await instructionText(kernel, workspace, settings))
     const { id, format, facts } = model
     const tools = toolDefinitions({ tools: (how) => withoutSchedule(kernel.tools({ ...how, audience: 'agent', mode: kernel.inspection.resolveMode(flags.plan ? 'plan' : undefined) })) }, model)
     const policies = kernel.inspection.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))

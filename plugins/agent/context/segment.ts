@@ -79,7 +79,7 @@ export class Segments {
     const { kernel, workspace, providers, connection, mode, newId } = this.thread
     const { generation } = kernel.inspection
     // Git takes its time; meanwhile the tools are listed.
-    const environment = environmentText(workspace, providers.clock, providers.env)
+    const environment = environmentText(workspace, providers.clock)
     environment.catch(() => {})
     const { written, standing } = await this.written()
     const behind = [written, standing].filter((text) => text !== '').join('\n\n')

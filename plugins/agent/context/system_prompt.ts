@@ -4,7 +4,7 @@ import { block, visibleLine } from '../../../core/text/index.js'
 import { cutText } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import type { AgentProviders, AgentSettings, Clock } from '../base/index.js'
+import type { AgentSettings, Clock } from '../base/index.js'
 import { repository } from './git.js'
 import { instructions, shownAs } from './instructions.js'
 
@@ -29,7 +29,7 @@ function aboutTools(kernel: Kernel): string {
 }
 
 /** Where the agent works: the folder and what lies in it, the system, the date, the repository. */
-export async function environmentText(workspace: Workspace, clock: Clock, env: AgentProviders['env']): Promise<string> {
+export async function environmentText(workspace: Workspace, clock: Clock): Promise<string> {
   const names = (await workspace.names('.')).filter(({ name }) => name !== '.git' && name !== '.vtcode').map(({ name, kind }) => (kind === 'directory' ? `${name}/` : name))
   const more = names.length > mostNames ? `, and ${names.length - mostNames} more` : ''
   const facts = [

@@ -103,7 +103,7 @@ export class PlannedTask {
     const { result } = await ownCall(this.thread, outliner, { path: '.', view: 'digest', max_results: 40 }, signal)
     const outlines = result.ok ? textOfResult(result).text : ''
     const parts = [
-      await environmentText(workspace, providers.clock, providers.env),
+      await environmentText(workspace, providers.clock),
       written,
       outlines === '' ? '' : block('outlines', outlines.slice(0, most.outlines)),
       block('task', messageText(state.open!.input)),

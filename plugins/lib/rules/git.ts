@@ -6,14 +6,8 @@ import { namedFiles, readOnlyFiles, type ReadOnlyUse } from './read_only.js'
 
 const format = ['format', 'pretty', 'oneline', 'date', 'abbrev-commit', 'no-abbrev-commit', 'abbrev', 'decorate', 'no-decorate', 'color', 'no-color', 'no-notes']
 const changed = ['stat', 'shortstat', 'numstat', 'dirstat', 'name-only', 'name-status', 'summary', 'raw', 'diff-filter', 'find-renames', 'no-renames', 'relative']
-const range = [
-  ...['max-count', 'skip', 'since', 'after', 'until', 'before', 'author', 'committer', 'grep', 'invert-grep', 'regexp-ignore-case', 'all', 'branches', 'tags'],
-  ...['remotes', 'merges', 'no-merges', 'first-parent', 'follow', 'reverse', 'topo-order', 'date-order', 'ancestry-path', 'left-right', 'cherry-pick'],
-]
-const text = [
-  ...['patch', 'no-patch', 'unified', 'cached', 'staged', 'merge-base', 'minimal', 'patience', 'histogram', 'word-diff', 'color-words', 'check', 'exit-code', 'quiet'],
-  ...['ignore-all-space', 'ignore-space-change', 'ignore-blank-lines', 'ignore-space-at-eol', 'function-context', 'binary', 'full-index', 'text'],
-]
+const range = ['max-count', 'skip', 'since', 'after', 'until', 'before', 'author', 'committer', 'grep', 'invert-grep', 'regexp-ignore-case', 'all', 'branches', 'tags', 'remotes', 'merges', 'no-merges', 'first-parent', 'follow', 'reverse', 'topo-order', 'date-order', 'ancestry-path', 'left-right', 'cherry-pick']
+const text = ['patch', 'no-patch', 'unified', 'cached', 'staged', 'merge-base', 'minimal', 'patience', 'histogram', 'word-diff', 'color-words', 'check', 'exit-code', 'quiet', 'ignore-all-space', 'ignore-space-change', 'ignore-blank-lines', 'ignore-space-at-eol', 'function-context', 'binary', 'full-index', 'text']
 
 /** The subcommands of git that look and change nothing, with the options that keep them so: none of these starts a program or writes a file. */
 const shapes: Record<string, ReadOnlyUse> = {

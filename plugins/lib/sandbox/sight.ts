@@ -4,10 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { inside } from '../../../core/system/index.js'
 
 /** Programs and libraries of the system. Of `/nix` neither the socket of its daemon nor its database. */
-const system = [
-  ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt', '/nix/store', '/nix/var/nix/profiles'],
-  ...['/run/current-system', '/gnu/store', '/home/linuxbrew/.linuxbrew'],
-]
+const system = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt', '/nix/store', '/nix/var/nix/profiles', '/run/current-system', '/gnu/store', '/home/linuxbrew/.linuxbrew']
 
 /**
  * Folders of the home in which package managers keep programs and packages. Where such a folder also holds logins (`.cargo/credentials.toml`,

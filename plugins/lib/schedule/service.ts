@@ -28,10 +28,7 @@ export function systemdUnit(command: ServiceCommand, configFolder: string): Serv
   const name = 'vtcode-scheduler.service'
   const sections = {
     unit: ['Description=Schedules of vtcode'],
-    service: [
-      ...['Type=exec', `ExecStart=${wordsOf(command).map(unitWord).join(' ')}`, `Environment=${unitWord(`VTCODE_HOME=${command.home}`).replaceAll('$$', '$')}`],
-      ...['Restart=on-failure', 'NoNewPrivileges=yes'],
-    ],
+    service: ['Type=exec', `ExecStart=${wordsOf(command).map(unitWord).join(' ')}`, `Environment=${unitWord(`VTCODE_HOME=${command.home}`).replaceAll('$$', '$')}`, 'Restart=on-failure', 'NoNewPrivileges=yes'],
     install: ['WantedBy=default.target'],
   }
   const parts = Object.entries(sections).map(([title, lines]) => `[${title[0]!.toUpperCase()}${title.slice(1)}]\n${lines.join('\n')}\n`)

@@ -30,7 +30,7 @@ function unwrap(name: string, words: Argv, wrapper: Wrapper): StartedPrograms {
   if (name === 'xargs') return takesProgramFromInput(command ?? [], findMark(words)) ? { ...inner, ...hide('a program in it comes from the input of another') } : inner
   if (wrapper.fed && command?.length === 0) return { ...inner, readsInput: true }
   if (!wrapper.joins || !command) return inner
-  const end = command.findIndex(({ text }) => /^:::/.test(text))
+  const end = command.findIndex(({ text }) => text.startsWith(':::'))
   return { ...inner, ...readTexts([joinWords(end < 0 ? command : command.slice(0, end))]), commands: [command] }
 }
 

@@ -48,7 +48,7 @@ export async function imagesNamed(text: string, { io, kernel, handle }: Sitting)
   if (/^[/!]\w/.test(text) && !/^\/[^\s]*\//.test(text)) return []
   const paths = [...text.matchAll(imagePath)].flatMap(([, single, double, bare]) => {
     const said = single ?? double ?? bare!.replace(/\\(.)/g, '$1')
-    const path = /^file:\/\//.test(said) ? attempt(() => fileURLToPath(said)) : said.startsWith('~/') ? join(io.env['HOME'] ?? '', said.slice(2)) : resolve(kernel.workspace, said)
+    const path = said.startsWith('file://') ? attempt(() => fileURLToPath(said)) : said.startsWith('~/') ? join(io.env['HOME'] ?? '', said.slice(2)) : resolve(kernel.workspace, said)
     return path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() ? [path] : []
   })
   if (paths.length === 0) return []

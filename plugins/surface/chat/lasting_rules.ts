@@ -16,7 +16,7 @@ const explained = (kernel: Kernel, { slot, input, mode }: AskedCall): Promise<Ex
 export async function rulesAbout(kernel: Kernel, call: AskedCall): Promise<{ asks?: string; allows?: string }> {
   const { chain, hint } = await explained(kernel, call)
   const rule = chain.flatMap(({ notes }) => notes.flatMap((note) => (note.list === 'ask' && typeof note.rule === 'string' ? [note.rule] : [])))[0]
-  const origin = rule === undefined ? undefined : kernel.inspection.origins().find(({ path, value }) => /^policy\.ask\./.test(path) && (value === rule || (value as { rule?: unknown } | null)?.rule === rule))
+  const origin = rule === undefined ? undefined : kernel.inspection.origins().find(({ path, value }) => path.startsWith('policy.ask.') && (value === rule || (value as { rule?: unknown } | null)?.rule === rule))
   const allows = /the user adds the rule '([^']+)' to policy\.allow/.exec(hint ?? '')?.[1]
   return {
     ...(rule !== undefined && { asks: `${rule}${origin ? ` of ${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}` : ''}` }),

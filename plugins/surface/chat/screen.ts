@@ -72,7 +72,7 @@ async function nextOf(face: Sitting, same: AgentOptions | undefined): Promise<Ag
 const pastShown = 20
 
 /** The last words of a session that is gone on with. */
-async function showPast({ kernel, handle, io }: Sitting, id: string): Promise<void> {
+async function showPast({ kernel, handle }: Sitting, id: string): Promise<void> {
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const words = await wordsOf(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)

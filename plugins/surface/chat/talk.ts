@@ -107,7 +107,7 @@ export class Talk {
     }
     const lines = said.split('\n').map((line) => line.trim())
     const commands = lines.flatMap((line) => /^verify: *(\S.*)$/.exec(line)?.[1] ?? [])
-    const text = lines.filter((line) => !/^verify:/.test(line)).join('\n').trim()
+    const text = lines.filter((line) => !line.startsWith('verify:')).join('\n').trim()
     if (text === '') {
       say(io, 'error', 'Say the goal before the lines with `verify:`: /goal <text>.')
       return undefined

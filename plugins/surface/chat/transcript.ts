@@ -33,7 +33,10 @@ export class Transcript {
     if (part) this.send({ type: 'commit', block: { kind: part.bad ? 'error' : 'text', text: part.text } })
     if (event.type === 'item.started') this.started(event.item)
     else if (event.type === 'item.completed') this.completed(event.item)
-    else if (event.type === 'turn.started') (this.stopped = false, this.onState('Working'))
+    else if (event.type === 'turn.started') {
+      this.stopped = false
+      this.onState('Working')
+    }
     else this.ended(event)
   }
 

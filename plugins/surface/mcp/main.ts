@@ -32,7 +32,7 @@ client's user, or is refused when the client cannot ask.
 export default async function mcp(kernel: Kernel, words: string[], io: Io): Promise<number> {
   const showing: Showing = { lean: words.includes('--lean'), structured: words.includes('--structured') }
   const argv = words.filter((word) => word !== '--lean' && word !== '--structured')
-  if (argv.length === 0) return overStdio(kernel, showing, io, words)
+  if (argv.length === 0) return overStdio(kernel, showing, io)
   if (argv.includes('--help')) {
     io.stdout.write(usage)
     return 0
@@ -47,7 +47,7 @@ export default async function mcp(kernel: Kernel, words: string[], io: Io): Prom
   return overHttp(kernel, flags, showing, io)
 }
 
-async function overStdio(kernel: Kernel, showing: Showing, io: Io, words: string[]): Promise<number> {
+async function overStdio(kernel: Kernel, showing: Showing, io: Io): Promise<number> {
   const sdk = loadSdk('stdio')
   const wire = new Wire(io, watchBeginning(kernel, io.front as Front | undefined))
   const over = new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))

@@ -26,7 +26,7 @@ export async function askToAllow(inspection: Inspection, { kernel, io, here = fa
 }
 
 /** What was allowed for a plugin goes with it: another one of its name is asked about anew. */
-export function forget(inspection: Pick<Inspection, 'name' | 'contributions'>, { kernel, io }: { kernel: Kernel; io: Io }): void {
+export function forget(inspection: Pick<Inspection, 'name' | 'contributions'>, { kernel }: { kernel: Kernel }): void {
   const allowed = allowedHere(kernel.inspection.home, kernel.workspace)
   const gone = rulesFor(inspection)
   const left = allowed.rules.filter((rule) => !gone.includes(rule))

@@ -35,7 +35,7 @@ export interface AddOptions extends Installing {
 }
 
 /** Where the plugins of a layer and their lock lie. */
-export function pluginsFolder({ kernel, io, here = false }: Pick<Installing, 'kernel' | 'io' | 'here'>): string {
+export function pluginsFolder({ kernel, here = false }: Pick<Installing, 'kernel' | 'here'>): string {
   return here ? join(kernel.workspace, '.vtcode') : kernel.inspection.home
 }
 

@@ -65,7 +65,7 @@ function provenanceIn(document: unknown, integrity: string): Provenance | undefi
   const all = isObject(document) && Array.isArray(document['attestations']) ? (document['attestations'] as unknown[]) : []
   for (const one of all) {
     const payload = at(one, 'bundle', 'dsseEnvelope', 'payload')
-    if (!/^https:\/\/slsa\.dev\/provenance\//.test(textAt(one, 'predicateType') ?? '') || typeof payload !== 'string') continue
+    if (!(textAt(one, 'predicateType') ?? '').startsWith('https://slsa.dev/provenance/') || typeof payload !== 'string') continue
     const statement = parsed(Buffer.from(payload, 'base64').toString('utf8'))
     const built = at(statement, 'predicate', 'buildDefinition')
     const repository = textAt(built, 'externalParameters', 'workflow', 'repository') ?? textAt(statement, 'predicate', 'invocation', 'configSource', 'uri')

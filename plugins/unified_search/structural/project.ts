@@ -29,7 +29,7 @@ export async function askProject(context: Context, input: StructuralInput, args:
   })
   if (!answered) return undefined
   const stderr = reasons(answered.stderr)
-  const why = stderr.filter((line) => !/^Help:/.test(line)).map((line) => line.replace(/^(Error: |╰▻ )/, '')).join(' ').replaceAll(context.workspace.root, '.')
+  const why = stderr.filter((line) => !line.startsWith('Help:')).map((line) => line.replace(/^(Error: |╰▻ )/, '')).join(' ').replaceAll(context.workspace.root, '.')
   if (answered.timed_out) throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${seconds} s.`, { retryable: true })
   if (answered.exit_code === undefined) throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr } })
   if (answered.exit_code === 3 && /Rule not found/.test(answered.stderr)) {

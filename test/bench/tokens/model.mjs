@@ -5,7 +5,7 @@ import { once } from 'node:events'
 /** What came of one request: its body, the texts that tools answered since the last one, whether there was a picture. */
 export const wires = {
   chat: { at: /\/chat\/completions$/, results: ({ messages = [] }) => since(messages, ({ role }) => role === 'assistant').filter(({ role }) => role === 'tool').map(({ content }) => textIn(content)) },
-  responses: { at: /\/responses$/, results: ({ input = [] }) => since(input, ({ type }) => /^(function|custom_tool)_call$/.test(type)).filter(({ type }) => /_call_output$/.test(type)).map(({ output }) => textIn(output)) },
+  responses: { at: /\/responses$/, results: ({ input = [] }) => since(input, ({ type }) => /^(function|custom_tool)_call$/.test(type)).filter(({ type }) => type.endsWith('_call_output')).map(({ output }) => textIn(output)) },
   messages: { at: /\/messages$/, results: ({ messages = [] }) => since(messages, ({ role }) => role === 'assistant').flatMap(({ content }) => [content].flat()).filter(({ type }) => type === 'tool_result').map(({ content }) => textIn(content)) },
   gemini: { at: /:(?:streamG|g)enerateContent/, results: ({ contents = [] }) => since(contents, ({ role }) => role === 'model').flatMap(({ parts = [] }) => parts).flatMap(({ functionResponse }) => (functionResponse ? [textIn(functionResponse.response)] : [])) },
 }

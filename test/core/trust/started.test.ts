@@ -25,9 +25,9 @@ const python = (...args: string[]): Program => ({ command: 'python3', args })
 
 /** What a file does when it runs, in the language of its ending. */
 function body(file: string): string {
-  if (/\.py$/.test(file)) return "import os\nopen(os.environ['RAN'], 'w').close()\n"
+  if (file.endsWith('.py')) return "import os\nopen(os.environ['RAN'], 'w').close()\n"
   if (/\.c?js$/.test(file)) return "require('node:fs').writeFileSync(process.env.RAN, '')\n"
-  if (/\.awk$/.test(file)) return 'BEGIN { printf "" > ENVIRON["RAN"] }\n'
+  if (file.endsWith('.awk')) return 'BEGIN { printf "" > ENVIRON["RAN"] }\n'
   return 'touch "$RAN"\n'
 }
 

@@ -14,7 +14,7 @@ const secret = 'hunter2_the_secret'
 const kept = { 'vtcode.config.yaml': `# ${secret}\n`, 'model-logins/peer-0123.json': `{"token":"${secret}"}`, 'mcp-logins/a.ts': `export const token = '${secret}'\n`, 'chat_history.jsonl': `${secret}\n`, 'AGENTS.md': 'Be brief.\n' }
 const ways: Record<string, (place: TempWorkspace) => { at: string; options: object; flags: string[]; env: Record<string, string> }> = {
   'an option that names a folder in the workspace': ({ root }) => ({ at: 'h/.vtcode', options: { home: join(root, 'h') }, flags: ['--home', join(root, 'h')], env: {} }),
-  'an option that names a link which lies outside': ({ root, home }) => ({ at: 'h/.vtcode', options: { home: join(home, 'way') }, flags: ['--home', join(home, 'way')], env: {} }),
+  'an option that names a link which lies outside': ({ home }) => ({ at: 'h/.vtcode', options: { home: join(home, 'way') }, flags: ['--home', join(home, 'way')], env: {} }),
   'a folder whose .vtcode is the place of the workspace’s own state': ({ root }) => ({ at: '.vtcode', options: { home: root }, flags: ['--home', root], env: {} }),
   'a variable of the environment that was given': ({ root }) => ({ at: 'state', options: { env: { PATH: process.env['PATH'], VTCODE_HOME: join(root, 'state') } }, flags: [], env: { VTCODE_HOME: join(root, 'state') } }),
 }

@@ -261,11 +261,17 @@ describe('an approval on the screen', () => {
     const { type, until, end, peer, place } = await chat([write('a.txt'), { content: 'as you say' }, { content: 'bye' }])
     await until(ready)
     type('write\r')
-    for (const key of 'yes and no') (type(key), await sleep(60))
+    for (const key of 'yes and no') {
+      type(key)
+      await sleep(60)
+    }
     await until('May unified_file/write')
     await until(/^> yes and no$/m)
     await sleep(600)
-    for (const key of ', also y') (type(key), await sleep(20))
+    for (const key of ', also y') {
+      type(key)
+      await sleep(20)
+    }
     await until(/^> yes and no, also y$/m)
     expect(await place.read('a.txt')).toBeUndefined()
     type('\t')

@@ -56,7 +56,10 @@ describe('the chat in a storm', () => {
       }
       await sleep(pick(5, 120))
     }
-    for (const [columns, rows] of [[20, 5], [8, 3], [1, 1], [90, 24]] as const) (resize(columns, rows), await sleep(60))
+    for (const [columns, rows] of [[20, 5], [8, 3], [1, 1], [90, 24]] as const) {
+      resize(columns, rows)
+      await sleep(60)
+    }
     await until(ready)
     type('more\r')
     await until('and on.')

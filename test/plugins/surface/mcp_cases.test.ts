@@ -45,7 +45,7 @@ async function asked(all: Asked[], atOnce = 16): Promise<unknown[]> {
     for (const { tool, input, ends } of left) {
       const { result, error } = await server.call({ name: tool, arguments: input })
       const text = error ? `RPC_${error.code}` : (result!.content[0]!.text ?? '')
-      const isWrong = error || (result as { isError?: true }).isError === true !== isRefusal(ends) || (ends !== 'ok' && !ends.test(text))
+      const isWrong = error || ((result as { isError?: true }).isError === true) !== isRefusal(ends) || (ends !== 'ok' && !ends.test(text))
       if (isWrong || (/SECRET|root:x:0/.test(text) && !/SECRET/.test(JSON.stringify(input)))) wrong.push({ tool, input: JSON.stringify(input).slice(0, 200), ends: String(ends), text: text.slice(0, 400) })
     }
   }

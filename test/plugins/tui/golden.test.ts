@@ -52,7 +52,10 @@ async function shown({ until, commands = [], keys = [] }: Scene, surface: 'inlin
   const files = async (query: string): Promise<string[]> => ['src/main.ts', 'src/map.ts', 'README.md'].filter((path) => path.includes(query))
   const { handle }: { handle: UiHandle } = spawnSession({ stdin: at.stdin, output: at.output, env: {}, theme: 'dark', placeholder: '/ for commands', slashCommands, files, surface })
   for (const command of commands) handle.send(command)
-  for (const key of keys) (at.type(key), await sleep(40))
+  for (const key of keys) {
+    at.type(key)
+    await sleep(40)
+  }
   await at.until(until)
   await sleep(100)
   const text = at[how]()

@@ -263,7 +263,10 @@ describe('the editor', () => {
   it('takes bytes that are no UTF-8 as such, and letters that come in pieces as letters', async () => {
     const { stdin, handle, until } = session()
     const [first, second] = [Buffer.from('漢').subarray(0, 2), Buffer.from('漢').subarray(2)]
-    for (const bytes of [Buffer.from([0x61, 0xff, 0xfe, 0x62]), first, second]) (stdin.write(bytes), await sleep(40))
+    for (const bytes of [Buffer.from([0x61, 0xff, 0xfe, 0x62]), first, second]) {
+      stdin.write(bytes)
+      await sleep(40)
+    }
     await until('b漢')
     expect(handle.input).toBe('a\ufffd\ufffdb漢')
   })
@@ -348,7 +351,10 @@ describe('a question', () => {
     await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'b', value: 'no' })
     handle.send(overlay('c'))
     await sleep(600)
-    for (const data of ['w', 'do ', 'that', '\r']) (type(data), await sleep(30))
+    for (const data of ['w', 'do ', 'that', '\r']) {
+      type(data)
+      await sleep(30)
+    }
     await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'c', value: 'why', text: 'do that' })
   })
 
@@ -383,7 +389,10 @@ describe('a question', () => {
     const { type, events, handle, until } = session()
     handle.send({ type: 'overlay', overlay: { kind: 'select', id: 'm', title: 'Which model?', choices: ['anthropic/opus', 'openai/gpt', 'openai/mini'].map((value) => ({ value, label: value })) } })
     await until('openai/gpt')
-    for (const data of ['m', 'i', 'n']) (type(data), await sleep(20))
+    for (const data of ['m', 'i', 'n']) {
+      type(data)
+      await sleep(20)
+    }
     type('\r')
     await expect.poll(() => events).toEqual([{ type: 'overlay_result', id: 'm', value: 'openai/mini' }])
   })

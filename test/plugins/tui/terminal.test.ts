@@ -104,7 +104,7 @@ describe('a program with the screen alone', () => {
     await at.until('Say something')
     if (typed !== undefined) at.type(typed)
     else process.kill(Number(/pid-(\d+)\./.exec(at.text())![1]), `SIG${signal}`)
-    await expect.poll(() => /\$ $/.test(at.text()) || /\$$/.test(at.text())).toBe(true)
+    await expect.poll(() => at.text().endsWith('$ ') || at.text().endsWith('$')).toBe(true)
     await restored(at, before)
   })
 

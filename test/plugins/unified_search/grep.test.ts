@@ -304,7 +304,10 @@ describe('a folder in which nothing was changed for a while', () => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(ws.root, name), text)
     for (const input of [{ pattern: 'needle' }, { pattern: 'needle', max_results: 3, skip: 2 }, { pattern: 'n(e)\\1dle|größe' }, { pattern: 'needle["\\\\\\t]+' }, { pattern: '"?\\}?,"?(start|submatches).*' }, { pattern: 'NEEDLE', case_sensitive: false, context_lines: 1 }]) {
       // A folder that has just changed is doubted: its files are opened.
-      for (const folder of ['', 'd', 'd/e']) rmSync(join(ws.root, folder, 'new'), { force: true }), writeFileSync(join(ws.root, folder, 'new'), '')
+      for (const folder of ['', 'd', 'd/e']) {
+        rmSync(join(ws.root, folder, 'new'), { force: true })
+        writeFileSync(join(ws.root, folder, 'new'), '')
+      }
       const { text, ...opened } = await found(ws, input)
       await new Promise((done) => setTimeout(done, 150))
       expect(await found(ws, input)).toEqual({ ...opened, text })

@@ -54,7 +54,7 @@ function isUtf8(bytes: Buffer): boolean {
 
 /** Bytes that no text has, whatever they are sent as: those of a PDF, or a NUL near the start, outside of UTF-16. */
 export function isBinaryBody(bytes: Buffer, { charset = '' }: ContentType): boolean {
-  return isPdf(bytes) || bytes.subarray(0, 8192).includes(0) && !/^utf-16/.test(markOf(bytes) ?? charset.toLowerCase())
+  return isPdf(bytes) || bytes.subarray(0, 8192).includes(0) && !(markOf(bytes) ?? charset.toLowerCase()).startsWith('utf-16')
 }
 
 export const isPdf = (bytes: Buffer): boolean => bytes.subarray(0, 5).toString('latin1') === '%PDF-'

@@ -43,7 +43,10 @@ async function signalled(signal: NodeJS.Signals) {
   let sent = false
   child.stdout.on('data', (chunk) => {
     out += String(chunk)
-    if (!sent && out.includes('turn.started')) child.kill((sent = true) && signal)
+    if (!sent && out.includes('turn.started')) {
+      sent = true
+      child.kill(signal)
+    }
   })
   const code = await new Promise((resolve) => child.on('close', resolve))
   return { code, out, at }

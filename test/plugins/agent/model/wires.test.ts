@@ -30,7 +30,8 @@ async function bytesOf(format: Format, script: Answer[]): Promise<Buffer[]> {
   const recorded: Buffer[] = []
   const between = hold(
     await serve(async (_, response, { method, path, body }) => {
-      const answer = await fetch(`${peer.url}${path}`, { method, body, headers: { 'content-type': 'application/json' } })
+      const init: RequestInit = { method, body, headers: { 'content-type': 'application/json' } }
+      const answer = await fetch(`${peer.url}${path}`, init)
       recorded.push(Buffer.from(await answer.arrayBuffer()))
       response.writeHead(answer.status, head).end(recorded.at(-1))
     }),
